@@ -10,7 +10,7 @@
 namespace sibyl::advisor {
 namespace {
 
-// The ways in which statements use a field.
+// How statements use a field.
 struct FieldUse {
   bool compared = false;             // by =
   bool compared_to_literal = false;  // by =
@@ -61,7 +61,7 @@ void assume_values(Assumed& out) {
   }
 }
 
-// Costs are those of the horizon for entities that do not exist yet.
+// Gives entities that are empty today and grow the count that they reach at the horizon.
 void fill_empty_entities(Assumed& out) {
   const double horizon = horizon_of(out.workload);
   const ModelGrowth growth = growth_of(out.workload);

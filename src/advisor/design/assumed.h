@@ -16,8 +16,8 @@ struct Assumed {
   std::vector<std::string> notes;  // what was assumed, for the report
 };
 
-// A field that is compared with a literal has few values, even if their number is not declared: as many as the
-// literals of all statements, and at least two.
+// Assumes few values for a field that is compared with literals, even if their number is not declared: as
+// many as the literals of all statements, and at least two.
 Assumed assume(const Workload& workload);
 
 }  // namespace sibyl::advisor

@@ -66,7 +66,8 @@ std::vector<std::vector<bool>> connected_parts(const Graph& graph) {
   return parts;
 }
 
-// Nodes whose keys are needed to make rows unique: those that no other node of the part determines.
+// Finds the nodes whose keys are needed to make rows unique: these nodes are not determined by any other node
+// of the part.
 std::vector<size_t> sources(const Model& model, const Graph& graph, const std::vector<bool>& part) {
   std::vector<size_t> found;
   std::vector<bool> done(graph.size());
@@ -76,7 +77,7 @@ std::vector<size_t> sources(const Model& model, const Graph& graph, const std::v
     const std::vector<bool> mine = graph.determined_by(model, node);
     for (size_t other = 0; other < graph.size(); ++other) {
       if (other == node || !part[other] || !graph.determined_by(model, other)[node]) continue;
-      // If two nodes determine each other, the first is used.
+      // If two nodes determine each other, only the first one is kept.
       determined = determined || !mine[other] || other < node;
     }
     if (!determined) found.push_back(node);
@@ -107,7 +108,7 @@ bool fit_to_limits(const Model& model, const Limits& limits, double writes_per_s
   while (bytes() > *limits.partition_bytes && layout.buckets <= max_buckets)
     layout.buckets =
         std::max(layout.buckets + 1, std::floor(layout.buckets * bytes() / *limits.partition_bytes));
-  // The last step may have been too large.
+  // The last step may have been too large. Find the smallest number of buckets that meets the limits.
   while (layout.buckets > 1) {
     layout.buckets -= 1;
     const bool rate_holds = !limits.partition_rate || writes_per_second * hottest_share(model, layout) <=
@@ -153,7 +154,7 @@ bool has(const std::vector<FieldReference>& fields, const auto& wanted) {
   return std::any_of(fields.begin(), fields.end(), wanted);
 }
 
-// A table with some values of one entity, by the entity's key.
+// Returns a table with some values of one entity, keyed by the entity.
 Layout table_of_values(const Model& model, size_t entity, const std::vector<FieldReference>& values,
                        bool is_chunked) {
   Layout out;
@@ -166,7 +167,7 @@ Layout table_of_values(const Model& model, size_t entity, const std::vector<Fiel
 
 }  // namespace
 
-// Counters, and values in chunks, have tables of their own, by the key of their entity.
+// Counters and chunked values need tables of their own, keyed by their entity.
 bool Candidates::move_values(Layout& layout) {
   const auto counter = [&](FieldReference field) {
     return field_of(model_, layout.graph, field).is_counter();
@@ -226,7 +227,7 @@ void Candidates::add_for_part(const Requirement& need, const std::vector<bool>& 
                  [&](FieldReference field) { return field.node == node; });
     if (!some.empty() && some.size() < given.size()) add_entry(need, part, some);
   }
-  // Tables that are reached from another table's rows, by the key of a node that both have.
+  // Tables that are read with keys from another table's rows: the key of a node that both tables contain.
   const size_t size = static_cast<size_t>(std::count(part.begin(), part.end(), true));
   for (size_t node = 0; node < part.size(); ++node) {
     if (!part[node]) continue;

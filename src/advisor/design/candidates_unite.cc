@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t max_pairs_of = 8, max_members = 40;
 
-// The layout with a node that determines all others as its root; nothing if there is no such node.
+// Returns the layout with a root that determines all other nodes; nothing if no node does.
 std::optional<Layout> rooted(const Model& model, const Layout& layout) {
   for (size_t node = 0; node < layout.graph.size(); ++node) {
     const std::vector<bool> determined = layout.graph.determined_by(model, node);

@@ -1,4 +1,4 @@
-// Writes the statements that keep one table current.
+// Writes the statements that keep one table up to date.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class ChangeWriter {
         layout_(table.layout),
         first_lookup_(first_lookup) {}
 
-  // Each adds a parameter for every marker that it writes.
+  // Each of these functions adds a parameter for every marker that it writes.
   std::string remove() { return fmt::format("DELETE FROM {} WHERE {};", name(), key(true)); }
   std::string write() {
     const bool counts = std::any_of(change_.set.begin(), change_.set.end(),
@@ -46,7 +46,7 @@ class ChangeWriter {
   }
   // The value, from the statement itself or from a look-up; empty if neither has it.
   std::string value(FieldReference field, bool old, Parameter* parameter = nullptr) const;
-  // The same as a bound marker.
+  // Returns the same value, always as a bound marker.
   std::string bound(FieldReference field, bool old);
   std::string looked_up(const std::string& column) const;
   std::string computed(Parameter::Source source, const std::string& column);
@@ -65,7 +65,7 @@ class ChangeWriter {
   std::vector<Parameter> parameters;
 };
 
-// A marker name that the statement does not use otherwise.
+// Returns a marker name that the statement does not use yet.
 std::string ChangeWriter::looked_up(const std::string& column) const {
   const std::string plain = ":" + column;
   bool taken = change_.key.text == plain;

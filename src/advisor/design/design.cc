@@ -132,8 +132,8 @@ double Designer::writes_to(const Layout& table) const {
   return writes;
 }
 
-// Only for entities that grow. If rows are older than `longest`, the number of rows per period cannot be
-// predicted.
+// Returns nothing for entities that do not grow. If rows are older than `longest`, the number of rows per
+// period cannot be predicted.
 std::optional<TimeField> Designer::time_of(const Layout& table) const {
   constexpr double longest = 20 * 365 * 86400.0;
   for (const FieldReference field : table.clustering) {
@@ -146,8 +146,7 @@ std::optional<TimeField> Designer::time_of(const Layout& table) const {
   return std::nullopt;
 }
 
-// Few or large partitions do not spread over nodes. So among tables with equal costs, this prefers the
-// others.
+// If tables cost the same, prefers those whose partitions are many and small, so that they spread over nodes.
 double Designer::preference_of(const Layout& table) const {
   constexpr double few_bytes = 20e6, per_node = 10, small = 100e3, for_tenfold = 0.1;
   double factor = 1;
@@ -165,7 +164,7 @@ void Designer::drop_oversized_tables() {
   std::vector<Layout> kept;
   std::vector<Program::Table> kept_program;
   for (size_t i = 0; i < tables_.size(); ++i) {
-    // Tables that the file states stay as they are, unless it also states a target.
+    // Keeps the tables that the file states, unless the file also states a target.
     if (by_default && program_.tables[i].forced) {
       kept.push_back(std::move(tables_[i]));
       kept_program.push_back(program_.tables[i]);
@@ -321,7 +320,7 @@ base::Result<Design> Designer::run() {
   demand_maintenance();
   SIBYL_TRY(check_plans());
   drop_unused();
-  // Prefer the shorter key among tables of equal size: adds less than a byte per column.
+  // If tables have the same size, prefer the shorter key. A column adds less than a byte to the size here.
   for (size_t i = 0; i < tables_.size(); ++i) {
     program_.tables[i].bytes =
         layout_stored_bytes(later_, tables_[i]) + 0.01 * static_cast<double>(tables_[i].clustering.size());

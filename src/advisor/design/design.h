@@ -33,9 +33,9 @@ struct Parameter {
   enum class Source {
     given,   // the statement's own value
     found,   // the result of an earlier look-up
-    bucket,  // write: computed from the clustering key; read: every bucket
-    period,  // write: the period of the row's time; read: every period to be read
-    chunk,   // write: the number of the chunk of a large value
+    bucket,  // in writes, computed from the clustering key; in reads, every bucket
+    period,  // in writes, the period of the row's time; in reads, every period to be read
+    chunk,   // in writes, the number of the chunk of a large value
   };
   Source source = Source::given;
   std::string operand;                          // given: as written in the statement
@@ -44,7 +44,7 @@ struct Parameter {
   size_t lookup = 0;                            // found: index of the look-up within the statement
   FieldReference field = {SIZE_MAX, SIZE_MAX};  // found: the field of that look-up
   bool is_clustering = false;                   // part of the clustering key of the row written
-  bool is_period_time = false;                  // the time from which the row's period is computed
+  bool is_period_time = false;                  // the row's period is computed from this time
 };
 
 // One statement to run.
@@ -117,7 +117,7 @@ struct Design {
   double horizon = 0;                   // in seconds; 0: nothing grows
   size_t candidates = 0, plans = 0;
   double seconds = 0;
-  std::vector<std::string> assumptions;  // for numbers that the workload does not declare
+  std::vector<std::string> assumptions;  // assumptions for numbers that the workload does not declare
 
   double total() const { return queries + updates; }
   double gap() const { return total() > 0 ? std::max(0.0, (total() - bound) / total()) : 0; }

@@ -344,7 +344,7 @@ TEST(AssumedDesigns, AComparedLiteralIsOneOfFewValues) {
   ASSERT_FALSE(unknown.tables.empty());
   EXPECT_THAT(render_text(unknown),
               testing::HasSubstr("-- assumed: distinct= of orders.status is not declared"));
-  // Two values, 20M orders each: one partition of each would hold gigabytes.
+  // The field has two values with 20M orders each, so a partition per value would hold gigabytes.
   EXPECT_THAT(render_text(unknown), testing::HasSubstr("spread over"));
   for (const DesignedTable& table : unknown.tables) EXPECT_LE(table.largest_partition_bytes, 100e6);
   expect_runs(unknown);

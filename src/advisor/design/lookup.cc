@@ -14,16 +14,16 @@ constexpr size_t usual_reads = 3, max_reads = 5;
 // Tables that are equivalent for the requirement. The first represents all of them.
 struct AccessPath {
   std::vector<Place> places;
-  std::string use;                       // how the key is bound; equal texts have equal cost
-  std::vector<FieldReference> provides;  // fields of the requirement that it returns, in order
-  std::vector<size_t> nodes;             // nodes of the requirement that it covers, in order
+  std::string use;                       // text about how the key is bound; equal texts mean equal cost
+  std::vector<FieldReference> provides;  // the fields of the requirement that the tables return, in order
+  std::vector<size_t> nodes;             // the nodes of the requirement that the tables cover, in order
   std::vector<bool> members;             // per table
 
   const Place& place() const { return places[0]; }
 };
 
 struct State {
-  std::vector<std::vector<bool>> known;  // per node and field
+  std::vector<std::vector<bool>> known;  // known[node][field]: the value is known
   std::vector<bool> covered;             // per node
   std::vector<double> node_rows;
   std::vector<bool> equal_done, range_done;
@@ -31,7 +31,7 @@ struct State {
   double rows = 1;
   bool ordered = false;
   std::vector<Read> reads;
-  std::vector<size_t> paths;  // access path of each read
+  std::vector<size_t> paths;  // the access path of each read
 };
 
 class Search {
@@ -98,7 +98,7 @@ void Search::find_paths() {
     for (size_t from = 0; from < tables_[i].graph.size(); ++from) {
       for (size_t node = 0; node < need_.graph.size(); ++node) {
         auto nodes = tables_[i].graph.embed(need_.graph, from, node, &model_);
-        // Report each place once: from its first node.
+        // Each place is reported once, from its first node.
         if (nodes && std::all_of(nodes->begin(), nodes->begin() + static_cast<ptrdiff_t>(from),
                                  [](size_t placed) { return placed == SIZE_MAX; }))
           add_place({i, std::move(*nodes)});
@@ -108,7 +108,8 @@ void Search::find_paths() {
   widen();
 }
 
-// The properties that determine the cost: the fields that bind the key, the number of rows and their order.
+// Describes the properties that determine the cost: the fields that bind the key, the number of rows and
+// their order.
 std::string Search::use_of(const Place& place) const {
   const Layout& table = tables_[place.table];
   std::vector<FieldReference> partition, equal;
@@ -322,7 +323,7 @@ void Search::filter(State& state) const {
   }
 }
 
-// Returns true if all further reads add exactly one row to each row.
+// Returns true if every further read finds exactly one row for each row found so far.
 bool Search::rest_is_single(const State& state) const {
   std::vector<bool> reached(need_.graph.size());
   for (size_t node = 0; node < reached.size(); ++node) {
@@ -417,7 +418,7 @@ State Search::apply(const State& before, size_t way) const {
     const FieldReference placed = at(place, field);
     if (state.covered[placed.node]) keys = std::max(keys, state.node_rows[placed.node]);
   }
-  // A given key is a single key, however many rows were found before.
+  // A key that the statement gives is a single key, however many rows were found before.
   const bool all_given = std::all_of(table.partition.begin(), table.partition.end(),
                                      [&](FieldReference field) { return is_given(at(place, field)); });
   if (all_given) keys = 1;

@@ -33,7 +33,8 @@ Requirement requirement_of(const Statement& query);
 // nodes. With `values`, operands must be equal as well.
 std::string requirement_text(const Model& model, const Requirement& need, bool values);
 
-// A table, and for each of its nodes the node of the requirement, or npos if the requirement does not use it.
+// A table and the meaning of its nodes. For each node, it has the node of the requirement, or npos if the
+// requirement does not use it.
 struct Place {
   size_t table = 0;
   std::vector<size_t> nodes;
@@ -41,7 +42,7 @@ struct Place {
 
 // A read. It runs once, or once for each row that the previous reads found.
 struct Read {
-  // Equivalent tables, narrowest first. Any of them will do.
+  // Equivalent tables, narrowest first. A plan may use any of them.
   std::vector<Place> places;
   size_t equal = 0;    // number of leading clustering fields restricted by =
   bool range = false;  // the next clustering field is restricted by a range

@@ -40,7 +40,7 @@ class Maintenance {
     return fields;
   }
 
-  // A table of values that the INSERT does not set, such as counters.
+  // True if the table holds only values that the INSERT does not set, such as counters.
   bool is_left_out(size_t node) const {
     const auto field = [&](FieldReference one) { return field_of(model_, table_.graph, one); };
     return !table_.values.empty() &&
@@ -72,8 +72,8 @@ class Maintenance {
   std::vector<MaintenanceUnit> units_;
 };
 
-// Requires the wanted fields on the marked nodes, starting from the key of `root`. Adds nothing if no field
-// is wanted.
+// Adds a requirement for the wanted fields of the marked nodes, to be found from the key of `root`. Adds
+// nothing if no field is wanted.
 void Maintenance::add_need(MaintenanceUnit& unit, const std::vector<bool>& nodes, size_t root,
                            const Operand& value, const std::vector<FieldReference>& wanted) const {
   const FieldReference key = key_of(model_, table_.graph, root);
@@ -104,7 +104,7 @@ void Maintenance::add_need(MaintenanceUnit& unit, const std::vector<bool>& nodes
   unit.needs.push_back(std::move(need));
 }
 
-// A new entity appears in a table if the statement connects it along every edge.
+// A new entity gets a row in a table if the statement connects it along every edge of the table.
 void Maintenance::insert(size_t node) {
   MaintenanceUnit unit = unit_for(node);
   unit.insert = true;

@@ -65,7 +65,7 @@ class Solver {
   const Program& program_;
   std::vector<Column> columns_;
   std::vector<Row> rows_;
-  std::vector<std::vector<int>> choices_;                     // per demand and plan
+  std::vector<std::vector<int>> choices_;                     // choices by demand and plan
   using SharedKey = std::tuple<size_t, size_t, std::string>;  // group, table and key
   std::map<SharedKey, std::set<size_t>> users_;
   std::map<SharedKey, int> shared_;  // by group, table and key
@@ -293,7 +293,7 @@ double Solver::cost_of(const Solution& solution) const {
   return cost;
 }
 
-// Counts tables. The space of all tables together weighs less than one table.
+// Adds the number of tables, then their space: the space of all tables together weighs less than one table.
 std::vector<double> Solver::tie_breaker() const {
   double all = 1;
   for (const Program::Table& table : program_.tables) all += table.bytes * table.preference;

@@ -22,7 +22,7 @@ struct Program {
   struct Table {
     double maintenance = 0;  // weighted cost of the writes that keep the table current
     double bytes = 0;
-    // Weights `bytes` between choices of equal cost: the smallest sum of weighted bytes wins.
+    // The factor for `bytes`. If choices cost the same, the one with the smallest sum of weighted bytes wins.
     double preference = 1;
     bool forced = false;
   };

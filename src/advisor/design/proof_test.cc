@@ -112,7 +112,7 @@ class RandomQuery {
     }
     for (int i = 0; i < table_.partition; ++i) {
       const std::string name = table_.key()[static_cast<size_t>(i)];
-      if (form == 2 && i > 0) continue;  // only a part of the key
+      if (form == 2 && i > 0) continue;  // gives only a part of the key
       if (form == 3 && i + 1 == table_.partition) {
         relation(fmt::format("{} IN {}", name, list()));
       } else if (form == 4 && i + 1 == table_.partition) {

@@ -13,7 +13,7 @@
 namespace sibyl::advisor {
 namespace {
 
-// The column for a field of the requirement in the read's table; empty if it has none.
+// The column of the read's table for a field of the requirement; empty if the table has none.
 std::string column_of(const DesignedTable& table, const Read& read, FieldReference field) {
   const std::vector<size_t>& nodes = read.place().nodes;
   for (size_t node = 0; node < nodes.size(); ++node) {
@@ -308,7 +308,8 @@ std::vector<PlannedStep> ReadWriter::run() {
       check.cql = "keep the rows with " + checks;
       steps.push_back(std::move(check));
     }
-    // If each bucket was read up to the LIMIT, only the first rows of all are looked up further.
+    // If each bucket was read up to the LIMIT, merge them: only the first rows of all buckets are looked up
+    // further.
     if (i == 0 && is_limited() && comes_apart()) add_sequence(i, steps);
   }
   const bool unlimited = need_.limit && !is_limited();

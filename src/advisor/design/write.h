@@ -31,7 +31,8 @@ std::vector<PlannedStep> write_reads(const Workload& workload, const std::vector
                                      const std::vector<size_t>& table_of, const Requirement& need,
                                      const ReadPlan& plan, size_t lookup);
 
-// A value as written in a statement: a literal, or a marker, which may need quotes. `column` names `?`.
+// A value as written in a statement: a literal, or a marker, which may need quotes. `column` is the name for
+// a `?` marker.
 std::string marker_text(const Operand& value, const std::string& column);
 
 // The value of a period column as text: `started rounded down to a multiple of 4 days`.

@@ -23,7 +23,7 @@ std::string bytes_text(double bytes) {
   return bytes < 1e15 ? fmt::format("{:.2f} TB", bytes / 1e12) : size_text(bytes);
 }
 
-// Fractions of large numbers are noise of the estimate.
+// The numbers are estimates, so fractions of large ones mean nothing.
 std::string number_text(double count) {
   constexpr double large = 1000, nearly = 0.005;
   const bool whole = count >= large || std::abs(count - std::round(count)) < nearly;

@@ -31,14 +31,14 @@ std::vector<std::string> query_labels(const Review& review);
 
 struct TableBox {
   Box box;
-  size_t table = 0;                     // index in the review
+  size_t table = 0;                     // index of the table in the review
   std::vector<std::string> written_by;  // labels of the writes
   std::vector<const Finding*> findings;
 };
 
 // A query that reaches a table: from outside, or from the previous table of its group.
 struct Arrow {
-  std::vector<size_t> queries;  // indexes in the review; drawn as one arrow
+  std::vector<size_t> queries;  // indexes of queries in the review, which are drawn as one arrow
   std::string label;
   Box label_box;
   std::vector<Point> points;  // from start to tip; every segment is horizontal or vertical

@@ -11,7 +11,7 @@ namespace sibyl::advisor {
 namespace {
 
 constexpr double chart_margin = 30, top = 80;
-constexpr size_t max_bars = 48;  // per chart; beyond that, a bar represents several nodes
+constexpr size_t max_bars = 48;  // bars per chart; with more nodes, a bar represents several of them
 
 // Lists the tables without statistics.
 double write_unknown(Svg& svg, double y, const std::vector<std::string>& names, const char* wanted) {
@@ -25,7 +25,7 @@ double write_unknown(Svg& svg, double y, const std::vector<std::string>& names, 
 // --- Spread
 
 struct NodeBar {
-  double bytes = 0, requests = 0;  // relative to the mean
+  double bytes = 0, requests = 0;  // relative to the mean of all nodes
 };
 
 size_t nodes_of_a_bar(const Spread& spread) {
@@ -85,7 +85,7 @@ void draw_spread_key(Svg& svg, double y) {
 
 // --- Growth
 
-// A logarithmic scale of bytes.
+// A logarithmic scale for numbers of bytes.
 class Scale {
  public:
   Scale(const Box& box, double least, double most)

@@ -18,7 +18,7 @@ namespace sibyl::advisor {
 namespace {
 
 constexpr double grid = 20, gap = 40, margin = 30;
-constexpr double leave_at = 5, arrive_at = 15;  // offsets to the grid
+constexpr double leave_at = 5, arrive_at = 15;  // offsets of an arrow's ends to the grid
 constexpr double track = 12, lane = 10;
 constexpr double label_gap = 16;  // distance of a label from the previous column
 constexpr double label_height = 16, arrow_length = 26;
@@ -93,7 +93,8 @@ class Planner {
     return false;
   }
 
-  // A table is further right than the tables that lead to it. Arrows that would close a cycle go back.
+  // A table is further right than the tables that lead to it. Arrows that would close a cycle point to the
+  // left.
   void find_layers() {
     layers_.assign(review_.tables.size(), 0);
     for (const Route& way : ways_) {
@@ -253,7 +254,7 @@ class Planner {
   std::vector<Route> ways_;
   std::vector<std::pair<size_t, size_t>> forward_;
   std::vector<size_t> layers_;                // per table
-  std::vector<std::vector<size_t>> columns_;  // tables, from the left
+  std::vector<std::vector<size_t>> columns_;  // tables by column, from the left
   std::vector<size_t> column_of_;
   std::vector<size_t> tracks_, used_;  // per channel: left of each column, and right of the last one
   std::vector<double> channels_, label_at_;

@@ -6,7 +6,7 @@
 namespace sibyl::advisor {
 
 inline constexpr double box_head = 28, box_row = 18, box_foot = 16, box_padding = 12, box_end = 8;
-inline constexpr size_t max_letters = 48;  // of a name or a type; the tooltip shows all of it
+inline constexpr size_t max_letters = 48;  // the drawn letters of a name or a type; the tooltip shows all
 inline constexpr size_t written_by_line = 6;
 
 // Lines below the columns: the writes to the table.

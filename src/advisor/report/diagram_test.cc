@@ -105,7 +105,7 @@ TEST(DiagramTest, TablesColumnsAndMarks) {
     EXPECT_TRUE(has_text_with(texts, "W1   place"));
     EXPECT_TRUE(has_text_with(texts, "'<none>'"));
   }
-  // Marks follow their columns.
+  // Every column has the marks of its kind.
   std::vector<std::pair<std::string, std::string>> marks;
   for (const ColumnReview& column : review.find_table("orders")->columns)
     marks.emplace_back(column.name, column.marks);

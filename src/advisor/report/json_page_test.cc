@@ -45,7 +45,7 @@ std::map<std::string, Member> documented(const std::string& heading) {
   return out;
 }
 
-// Like documented(), plus the members that both documents have with a measurement.
+// Like documented(), plus the members that a measurement adds to both documents.
 std::map<std::string, Member> documented_with_measurement(const std::string& heading) {
   std::map<std::string, Member> out = documented(heading);
   for (auto& [path, member] : documented("measurement")) out["measurement." + path] = std::move(member);

@@ -12,7 +12,8 @@
 namespace sibyl::advisor {
 namespace {
 
-// The classes of the page begin with `r-`, because those of the embedded diagrams apply to the page as well.
+// The classes of the page begin with `r-`, because the classes of the embedded diagrams apply to the page
+// too.
 constexpr const char* page_style = R"(
 :root{color-scheme:light dark;--paper:#f6f8fa;--card:#ffffff;--ink:#1f2933;--muted:#5f6c7b;--line:#d9e0e7;
 --bad:#c81e1e;--bad-soft:#fde8e8;--warn:#a15c00;--warn-soft:#fdf1dc;--note:#1d4ed8;--note-soft:#e6edfc;

@@ -191,7 +191,7 @@ class TextReport {
            query.rate > 0 ? rate_text(query.rate) : ""});
     }
     for (const GroupReview& group : review_.groups) {
-      std::string table;  // of the first read; findings about the group are listed under it
+      std::string table;  // the table of the first read, under which findings about the group are listed
       for (const QueryReview& query : review_.queries)
         if (table.empty() && query.group == group.name && !query.write) table = query.table;
       row({sign(table, group.name), group.name, "(together)", number(group.partitions), "", "", ""});
@@ -203,7 +203,7 @@ class TextReport {
               "\n";
   }
 
-  // On a logarithmic scale from 1 kB, on which the target is marked.
+  // The position of a size on a logarithmic scale that begins at 1 kB.
   size_t scale(double bytes) const {
     const double most = std::max(largest(), review_.target.partition_bytes * 2);
     const double place = std::log10(std::max(bytes, 1e3) / 1e3) / std::log10(most / 1e3);
@@ -385,7 +385,7 @@ class TextReport {
   const Review& review_;
   const RenderOptions& options_;
   size_t names_ = 0;                            // length of the longest table name
-  std::vector<std::vector<std::string>> rows_;  // of a text table; the first cell is a mark
+  std::vector<std::vector<std::string>> rows_;  // rows of a text table; the first cell is a mark
   std::string out_;
 };
 

@@ -8,8 +8,8 @@
 namespace sibyl::advisor {
 namespace {
 
-// Colours are in separate rules, with those for a light background first: viewers without media queries use
-// them.
+// Colours are in separate rules. The colours for a light background come first, for viewers without media
+// queries.
 constexpr const char* style_sheet = R"(
 text{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:12px;fill:#1f2933}
 .title{font-size:17px;font-weight:bold}

@@ -132,7 +132,7 @@ std::vector<VerdictLine> verdict_lines(const Review& review) {
     line.name = query.name;
     line.table = query.table;
     line.text = query_text(query);
-    // Its table has a finding instead.
+    // If the query has no finding, its table has one.
     if (!query.supported) {
       line.state = VerdictLine::State::unknown;
       line.text = "not reviewed: the database rejects it";

@@ -12,10 +12,10 @@ namespace sibyl::advisor {
 struct VerdictLine {
   enum class State { bad, unknown, good };
   State state = State::good;
-  std::optional<Severity> severity;  // of the worst finding; none: no finding
+  std::optional<Severity> severity;  // severity of the worst finding; none: no finding
   bool is_table = false;
   std::string name, table;  // a statement's name and its table; for a table, both are its name
-  std::string code;         // of the worst finding; empty: none
+  std::string code;         // code of the worst finding; empty: no finding
   std::string text;         // the finding's message; without a finding, numbers that show that all is well
   size_t others = 0;        // further findings
 };

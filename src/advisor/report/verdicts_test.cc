@@ -62,7 +62,7 @@ TEST(HtmlReport, IsOneSelfContainedPage) {
                            "<details open>", "FULL_SCAN", "CREATE TABLE people_by_city"})
     EXPECT_THAT(page, HasSubstr(part));
   for (const char* part : {"<script", "src=", "http://", "https://", "@import"}) {
-    // The name space of SVG is the only address.
+    // The XML namespace of SVG is the only URL.
     std::string rest = page;
     for (const std::string space = "http://www.w3.org/2000/svg"; rest.find(space) != std::string::npos;)
       rest.erase(rest.find(space), space.size());

@@ -96,7 +96,7 @@ SELECT * FROM readings WHERE sensor = ? AND at = ?;
   ASSERT_NE(finding, nullptr);
   const Choice* choice = chosen(*finding);
   ASSERT_NE(choice, nullptr);
-  // Reads of one row take one partition with any split, so the read of all rows decides.
+  // With any split, a read of one row takes one partition, so the read of all rows decides.
   EXPECT_LT(*choice->cost, 5010 * 0.02 + 100 * 0.02) << choice->name;
   EXPECT_GT(choice->partitions, 1);
 }

@@ -29,8 +29,8 @@ double max_periods(double span, double width);
 // widest that `most` allows.
 std::vector<double> bucket_widths(double need, double most, bool to_the_widest);
 
-// The expected rows of the fullest of `partitions` partitions that are filled at random, with `mean` rows on
-// average.
+// The expected number of rows in the fullest partition, if rows fall at random into `partitions` partitions
+// with a mean of `mean` rows.
 double fullest(double mean, double partitions);
 
 // The largest share of a partition that falls into one of `modulo` hash buckets. The hashed columns have

@@ -1,4 +1,4 @@
-// Tables by periods of time, for queries that ask for a range of time and give no key. Internal to
+// Proposes tables partitioned by period, for queries that restrict only a time range. Internal to
 // src/advisor/review.
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace sibyl::advisor {
 
-// Proposes a table with a period as partition key, for a SELECT that restricts only a time, by a range.
-// Returns false if it proposes nothing.
+// Proposes a table whose partition key is a period, for a SELECT that restricts only a time column, by a
+// range. Returns false if it proposes nothing.
 bool fix_by_period(const ReviewModel& model, const StatementFacts& statement, const TableFacts& table,
                    Finding& finding);
 

@@ -13,7 +13,7 @@ namespace sibyl::advisor {
 struct Dependents {
   // CREATE INDEX and CREATE MATERIALIZED VIEW statements, one per line.
   std::string cql;
-  std::vector<std::string> indexes, views;  // of the old table, recreated by `cql`
+  std::vector<std::string> indexes, views;  // indexes and views of the old table that `cql` recreates
   std::vector<std::string> left;            // indexes and views that `cql` does not recreate
 };
 

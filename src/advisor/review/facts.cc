@@ -224,7 +224,8 @@ std::optional<double> growth_by_statements(const TableFacts& facts, const TableR
   // far already reflect that.
   const bool may_repeat = !has_time_in_key(facts) && !rates.makes_keys;
   if (!net || !facts.rows || !facts.observed_seconds) return may_repeat && facts.rows ? std::nullopt : net;
-  // An upper bound of the growth: all rows arrived during the observed period, or some existed before.
+  // This is an upper bound of the growth. The growth is smaller if some rows existed before the observed
+  // period.
   const double seen = *facts.rows / std::max(1.0, *facts.observed_seconds);
   if (may_repeat && seen > rates.inserts) return std::nullopt;
   return positive(std::min(*net, seen));
@@ -268,7 +269,7 @@ const TableFacts* base_of(const ReviewModel& model, const TableFacts& view) {
   return nullptr;
 }
 
-// The number of partitions with these quantiles, if there are `rows` in all, by bisection.
+// Finds by bisection the number of partitions that have these quantiles and `rows` rows in total.
 double partitions_by_quantiles(double rows, const Quantiles& quantiles) {
   double from = 1, to = std::max(1.0, rows);
   for (int i = 0; i < 60; ++i) {

@@ -51,16 +51,17 @@ struct Proposal {
   struct Added {
     std::string name, type, meaning;
     std::string instead_of;  // the column that it replaces; empty: none
-    double modulo = 0;       // of a hash prefix; 0: not a hash prefix
-    double width = 0;        // of a time period, in seconds; 0: not a period
+    double modulo = 0;       // modulo, if it is a hash prefix; 0: it is none
+    double width = 0;        // length in seconds, if it is a time period; 0: it is none
   };
   std::optional<Shape> beside;           // an additional table; none: a changed version of `table`
   std::string table;                     // the table to change; empty: the finding's table
-  std::vector<Added> partition;          // added to the additional or changed table
+  std::vector<Added> partition;          // columns added to the partition key of the additional or changed
+                                         // table
   std::vector<std::string> promoted;     // clustering columns that move to the partition key
   std::vector<Shape::Column> columns;    // new columns, and columns whose type changes
   std::vector<Shape::Order> clustering;  // the new clustering order; empty: unchanged
-  bool reversed = false;                 // reverse all clustering directions
+  bool reversed = false;                 // reverses all clustering directions
   bool unclustered = false;
   std::string last;  // the column to move to the end of the clustering key
   // If not 0, also propose a second table without `partition` that holds the first rows of each key.
@@ -74,12 +75,12 @@ struct Proposal {
   // the first column belongs to the other table, the second to this one.
   struct LookedUp {
     std::string table, from;                              // the table, and the table whose rows lead to it
-    std::vector<std::pair<std::string, std::string>> by;  // columns of `from`; empty: unknown
+    std::vector<std::pair<std::string, std::string>> by;  // compared columns of `from`; empty: unknown
     std::vector<std::pair<std::string, std::string>> columns;  // columns of the new table
     bool several = false;                                      // there is more than one row for each row of
                                                                // `from`
   };
-  std::vector<LookedUp> looked_up;  // in the order of the reads
+  std::vector<LookedUp> looked_up;  // tables in the order of the reads
 
   // The table is used as a queue: rows are read from its front, in the order of `column`, and deleted there.
   struct Queue {
@@ -128,7 +129,8 @@ const schema::Table* table_of(const ReviewModel& model, const StatementFacts& st
 
 // The clustering column by which the table's rows can be divided into time periods; nullptr if there is none.
 const schema::Column* time_column(const TableFacts& facts);
-const schema::Column* time_column(const schema::Table& table);  // by its type alone
+// Returns the time column, judging by types alone.
+const schema::Column* time_column(const schema::Table& table);
 
 // Statistics of the table `shape`, which holds the rows and values of `base`.
 TableFacts facts_of(const TableFacts& base, const Shape& shape);

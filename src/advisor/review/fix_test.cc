@@ -80,7 +80,7 @@ TEST(ReviewFix, FixesOfDocumentedFindingsCanBeExecuted) {
         return !finding.cql.empty() &&
                (finding.verdict == *verdict || finding.replaces == find(review, *verdict)->replaces);
       };
-      // A missing number is declared, not defined.
+      // Only a finding about an unknown size has no definition: it asks for a declaration.
       const bool declares = *verdict == Verdict::unknown_size;
       EXPECT_NE(std::any_of(review.findings.begin(), review.findings.end(), defined), declares) << section;
     }

@@ -23,7 +23,7 @@ std::string joined_by(const StatementFacts& first, const schema::Table& second) 
 
 using Selects = std::vector<const cql::Select*>;
 
-// True unless all SELECTs list other columns only.
+// True if one of the SELECTs reads the column.
 bool reads_column(const Selects& selects, const std::string& column) {
   const auto names = [&](const cql::Selector& selector) {
     const auto* name = std::get_if<cql::ColumnReference>(&selector.expression->node);
@@ -304,7 +304,7 @@ void order_like_last(const GroupReads& reads, const std::vector<Proposal::Looked
   shape.clustering.insert(shape.clustering.begin(), front.begin(), front.end());
 }
 
-// The number of copies of the looked-up row that has the most; 0: unknown.
+// The number of copies of the looked-up row that is copied most often; 0: unknown.
 double copies_of_most_popular(const GroupReads& reads, const std::vector<Proposal::LookedUp>& looked_up) {
   const TableFacts& first = *reads.first;
   if (!first.rows || looked_up.empty() || looked_up.back().by.empty()) return 0;

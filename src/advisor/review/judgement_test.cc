@@ -309,7 +309,8 @@ TEST(Quantiles, AFewVeryLargePartitionsDoNotMakeTheOthersLarger) {
 CREATE TABLE followers (user_id bigint, follower bigint, PRIMARY KEY (user_id, follower));
 -- @table followers partitions=46M p50=30 p99=9000 max=80M
 )");
-  // 1% have 9,000 to 80M: a power law of exponent 0.7; the others one of 1.46.
+  // 1% of the partitions have 9,000 to 80M rows, by a power law of exponent 0.7. The others follow one of
+  // exponent 1.46.
   EXPECT_NEAR(*review.tables.at(0).rows, 21e9, 3e9);
 }
 

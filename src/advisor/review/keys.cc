@@ -51,7 +51,7 @@ class KeyReviewer {
     }
     const bool declared = facts_.partitions && *facts_.partitions >= 0.9 * rows_then();
     if (unique == nullptr && !declared) return false;
-    // A new table may also have one row per partition.
+    // A table with fewer rows may be new: more rows per partition may follow.
     constexpr double begun = 1000;
     if (facts_.origin == Origin::measured && *facts_.rows < begun) return false;
     // Some partitions are known to have several rows.
@@ -88,8 +88,8 @@ class KeyReviewer {
                     : fmt::format("{} partitions", count_text(*facts_.partitions));
   }
 
-  // As many values as rows, and neither new rows nor an uneven distribution: every value has one row. More
-  // values than rows are possible values, of which some may occur twice.
+  // Every value has one row if there are as many values as rows, no new rows, and an even distribution. If
+  // there are more values than rows, they are possible values, and some may occur twice.
   bool has_one_row_each(const schema::Column& unique) const {
     const double values = facts_.column(unique).distinct.value_or(facts_.partitions.value_or(0));
     const bool even = facts_.key_skew() == 0 && facts_.column(unique).skew == 0;
@@ -98,7 +98,7 @@ class KeyReviewer {
            std::abs(values - *facts_.rows) <= rounding * *facts_.rows;
   }
 
-  // The rows at the horizon, because a table that grows under the same partition keys does not keep one row
+  // Returns the rows at the horizon. A table that grows under the same partition keys does not keep one row
   // in each.
   double rows_then() const {
     const double ahead = model_.horizon_of(facts_);
@@ -283,7 +283,7 @@ class KeyReviewer {
     finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
   }
 
-  // One row for each element. Equal elements of a list are different ones, and their order counts.
+  // Adds one row for each element. A list may contain equal elements, and its order counts.
   static void add_elements(const schema::Column& column, Shape& shape, Finding& finding) {
     const Kind kind = column.type->kind();
     std::erase_if(shape.columns, [&](const Shape::Column& one) { return one.name == column.name; });

@@ -1,4 +1,4 @@
-// Tests the judgement by kind: each fault next to a similar model that has no fault.
+// Tests each kind of judgement: a model with the fault next to a similar one without it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -207,7 +207,8 @@ SELECT * FROM trades WHERE symbol = ? AND day = ? AND at > ?;
   EXPECT_THAT(fix_of(days, Verdict::partition_growth), Not(HasSubstr("would itself")));
 }
 
-// As many values as rows identify rows. More values than rows do not: some may occur twice.
+// If a column has as many values as there are rows, its values identify rows. If it has more values, some may
+// occur twice.
 TEST(Kinds, PossibleValuesDoNotIdentifyRows) {
   const auto key = [](const char* distinct) {
     return fix_of(review_of(fmt::format(R"(
@@ -223,7 +224,7 @@ SELECT * FROM t WHERE status = ? AND code = ? ALLOW FILTERING;
   EXPECT_THAT(key("103k"), HasSubstr("PRIMARY KEY ((status, code), at)"));
 }
 
-// As many keys as rows, but one of them is known to have most rows.
+// There are as many keys as rows, but one of the keys is known to have most rows.
 TEST(Kinds, AKnownLargePartitionKeepsItsClustering) {
   const Review review = review_of(R"(
 CREATE TABLE t (owner int, at bigint, note text, PRIMARY KEY (owner, at));

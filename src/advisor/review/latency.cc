@@ -15,7 +15,7 @@ constexpr double best_bytes_per_second = 1e9;
 struct Goal {
   const char* name;
   double wanted = 0;                 // seconds
-  std::optional<double> measured{};  // of the same quantile
+  std::optional<double> measured{};  // the measured latency at the same quantile
   double calls = 0;                  // minimum number of calls for the quantile
 };
 

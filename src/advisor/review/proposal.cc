@@ -160,7 +160,7 @@ class ProposalWriter {
     std::vector<std::string> candidates;
     const std::string by = fmt::format("{}_by_{}", stem, fmt::join(shape.partition, "_and_"));
     const bool same_key = shape.partition == shape_of(*facts.table).partition;
-    // A key of whole rows.
+    // Without clustering columns, the partition key identifies a row.
     if (!same_key && shape.clustering.empty()) candidates.push_back(by);
     if (same_key && !shape.clustering.empty()) {
       const Shape::Order& first = shape.clustering[0];
@@ -287,7 +287,8 @@ class ProposalWriter {
     return kept;
   }
 
-  // Adds the findings that the new table would still have, except those that are reported for the old one.
+  // Adds the findings that the new table would still have, except findings that are reported for the old
+  // table.
   void hold(const TableFacts& facts, Shape unsplit, const std::string& name,
             const std::vector<Proposal::Added>& added, const std::vector<Finding*>& changing,
             Finding& first) {

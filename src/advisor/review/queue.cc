@@ -12,10 +12,10 @@ namespace {
 
 using Access = plan::Explanation::Access;
 
-// Where a read starts: at the smallest or largest value of the first clustering column that it does not
+// Where a read starts: at the smallest or the largest value of the first clustering column that it does not
 // compare by =.
 struct Front {
-  const schema::Column* column = nullptr;  // nullptr: it names whole rows
+  const schema::Column* column = nullptr;  // nullptr: the read gives whole keys
   bool from_least = true;
   bool is_bounded = false;  // the statement gives a bound, and skips everything before it
 };
@@ -125,7 +125,7 @@ Finding begin(const TableFacts& table, const StatementFacts* read, bool severe) 
   return finding;
 }
 
-// `tombstones`: the number that a read scans; nullopt: unknown.
+// `tombstones`: how many tombstones a read scans; nullopt: unknown.
 void fix_queue(const TableFacts& table, const StatementFacts& read, const StatementFacts& remove,
                std::optional<double> tombstones, Finding& finding) {
   const Front front = front_of(read.explanation.uses[0], *read.select());
@@ -148,7 +148,7 @@ void fix_queue(const TableFacts& table, const StatementFacts& read, const Statem
       "The consumer must remember its position. Just after the hour changes, it reads two partitions.";
 }
 
-// Reports tombstones that reads have actually met, whatever the statements are.
+// Reports tombstones that reads have actually scanned, whatever the statements are.
 void review_measured(const ReviewModel& model, const TableFacts& table, Review& review) {
   if (*table.tombstones_p99 < few_tombstones) return;
   const StatementFacts* front = find_front_read(model, table);
@@ -180,7 +180,8 @@ void review_measured(const ReviewModel& model, const TableFacts& table, Review& 
   review.findings.push_back(std::move(finding));
 }
 
-// The tombstones that deletes leave in the busiest partition. A row that is inserted again replaces its own.
+// The tombstones that deletes leave in the busiest partition. If the row is inserted again, its tombstone is
+// gone.
 std::optional<double> tombstones_of(const TableFacts& table, const StatementFacts& remove) {
   if (remove.rate <= 0 || table.hottest_share() <= 0) return std::nullopt;
   const double kept =
@@ -212,8 +213,8 @@ std::optional<double> tombstones_at_front(const TableFacts& table, const Stateme
   return std::min(*all, limit_of_read(read) * go / (come - go));
 }
 
-// A table with one row for each place: a change replaces the row, so it leaves no tombstone. `ranked`: the column
-// that orders the rows.
+// Returns a table with one row for each place of the ranking. A change replaces the row, so it leaves no
+// tombstone. `ranked` is the column that orders the rows.
 Shape places_of(const TableFacts& table, const schema::Column& ranked) {
   Shape shape = shape_of(*table.table);
   shape.name = stem_of(shape.name) + "_places";
@@ -228,8 +229,8 @@ Shape places_of(const TableFacts& table, const schema::Column& ranked) {
   return shape;
 }
 
-// Rows change their place in an order: each change deletes a row and inserts another one. The tombstones lie among
-// the first rows as they do among all. Returns true if it reports a read.
+// Reports reads of a ranking whose rows change their places: each change deletes a row and inserts another
+// one. Tombstones are as frequent among the first rows as elsewhere. Returns true if it reports a read.
 bool review_ranking(const ReviewModel& model, const TableFacts& table, Review& review) {
   const StatementFacts* read = find_ranking_read(model, table);
   const StatementFacts* remove = find_delete(model, table);
@@ -259,7 +260,7 @@ bool review_ranking(const ReviewModel& model, const TableFacts& table, Review& r
   return true;
 }
 
-// Rows come and go in all places of a partition, and reads take all of it.
+// Reports reads of whole partitions whose rows are inserted and deleted at all positions.
 void review_churn(const ReviewModel& model, const TableFacts& table, Review& review) {
   const StatementFacts* read = find_whole_read(model, table);
   const StatementFacts* remove = find_delete(model, table);

@@ -28,7 +28,7 @@ class Maker {
  private:
   double uniform() { return std::uniform_real_distribution<double>(0, 1)(random_); }
   bool chance(double share) { return uniform() < share; }
-  // Whole numbers, evenly on a logarithmic scale.
+  // Draws a whole number, uniformly on a logarithmic scale.
   double between(double least, double most) {
     return std::round(std::exp(std::log(least) + uniform() * (std::log(most) - std::log(least))));
   }
@@ -274,7 +274,7 @@ class Simulation {
     return true;
   }
 
-  // Each row is a new one: if its key exists, other values are tried, as long as the key has any.
+  // Inserts new rows: if the key of a row exists, tries other values, as long as the key has any.
   void insert(std::pair<double, double> interval, double count, bool existing) {
     const std::vector<RandomColumn> all = columns();
     std::vector<double> times;
@@ -354,7 +354,7 @@ class Simulation {
           *std::max_element(load.begin(), load.end()) * static_cast<double>(model_.nodes) / total;
   }
 
-  // Clearly above or clearly below the truth.
+  // Targets are clearly above or clearly below the true numbers.
   void choose_targets() {
     constexpr double factors[] = {0.25, 0.5, 1.9, 4};
     const auto factor = [&] { return factors[static_cast<size_t>(uniform() * 4)]; };
@@ -407,7 +407,7 @@ class Simulation {
   std::mt19937_64 random_;
   std::map<std::string, Zipf> draws_;
   std::map<Key, RandomRow> stored_;
-  std::vector<RandomRow> expired_;  // later rows have their keys
+  std::vector<RandomRow> expired_;  // rows that later rows with the same key have replaced
   std::map<Key, double> arrivals_;
   int64_t serial_ = 0;
   Truth truth_;

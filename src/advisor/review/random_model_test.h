@@ -16,7 +16,7 @@ struct RandomColumn {
   enum class Kind { id, category, period, timestamp, timeuuid, snowflake, member, unique };
   std::string name;
   Kind kind = Kind::id;
-  double distinct = 0;  // of an id, category or member
+  double distinct = 0;  // number of values of an id, a category or a member
   double zipf = 0;      // id
   double width = 0;     // period: seconds
 
@@ -29,13 +29,13 @@ struct SimulatedQuery {
   enum class Kind { point, partition, newest, filter, scan, several };
   std::string name;
   Kind kind = Kind::point;
-  size_t number = 0;  // newest: LIMIT; several: values of IN
+  size_t number = 0;  // newest: the LIMIT; several: the number of values of IN
 };
 
 struct RandomModel {
   uint64_t seed = 0;
   std::vector<RandomColumn> partition, clustering;
-  bool descending = false;  // of the last clustering column
+  bool descending = false;  // whether the last clustering column is descending
   double rows = 0, growth = 0, horizon = 0;
   bool declares_rows = true;
   std::optional<double> retention;
@@ -58,29 +58,30 @@ struct RandomRow {
   int64_t serial = 0;
 };
 
-// The numbers that the simulated rows show.
+// The true numbers, taken from the simulated rows.
 struct Truth {
   struct Sizes {
     double p50 = 0, p99 = 0, max = 0, mean = 0, partitions = 0;
   };
   struct Read {
     double partitions = 0, visited = 0, returned = 0;
-    bool reversed = false;  // against the stored order
+    bool reversed = false;  // whether the read is against the stored order
   };
-  std::vector<RandomRow> rows;  // stored at the horizon; every key once
+  std::vector<RandomRow> rows;  // rows that are stored at the horizon; every key once
   Sizes now, horizon;           // rows per partition
   double inserted = 0, lost = 0;
-  double redrawn = 0;        // rows whose first key existed: the distribution does not fit the key
+  double redrawn = 0;        // number of rows whose key was drawn again, because the first key existed
   double hottest_rate = 0;   // rows per second to the busiest partition
   double hottest_count = 0;  // the rows that this rate is computed from
-  double largest_share = 0;  // of the rows at the horizon
+  double largest_share = 0;  // share of the rows at the horizon
   double fullest_node = 1;   // bytes, relative to the mean
   std::map<std::string, Read> reads;
 };
 
 // `target_bytes` and `target_rate` are chosen so that about half of the models miss them.
 RandomModel random_model(uint64_t seed);
-// The model's targets are set from its own truth; call with the result of random_model().
+// Also sets the model's targets, which follow from the truth. REQUIRES: `model` is a result of
+// random_model().
 Truth simulate(RandomModel& model);
 
 // Rows per partition if the rows are stored under another key. `value` computes the values of added columns.

@@ -16,7 +16,7 @@ namespace {
 using Of = ExpectedFigure::Of;
 using Counts = std::vector<double>;
 
-// Clearly above or clearly below the truth.
+// The targets are clearly above or clearly below the true numbers.
 constexpr std::array target_factors = {0.3, 0.5, 2.0, 4.0};
 
 class WorkloadMaker {
@@ -39,7 +39,7 @@ class WorkloadMaker {
 
   double uniform() { return std::uniform_real_distribution<double>(0, 1)(random_); }
   bool chance(double share) { return uniform() < share; }
-  // Whole numbers, evenly on a logarithmic scale.
+  // Draws a whole number, uniformly on a logarithmic scale.
   double between(double least, double most) {
     return std::round(std::exp(std::log(least) + uniform() * (std::log(most) - std::log(least))));
   }
@@ -67,7 +67,7 @@ class WorkloadMaker {
   }
   static double largest(const Counts& counts) { return *std::max_element(counts.begin(), counts.end()); }
 
-  // The rows of each of `keys` keys, if each of `rows` rows has a random key.
+  // The number of rows of each key, if `rows` rows fall at random on `keys` keys.
   Counts fill(double rows, double keys, double exponent) {
     const Counts weights = sums(keys, exponent);
     Counts out(static_cast<size_t>(keys), 0);
@@ -108,7 +108,7 @@ class WorkloadMaker {
 
   // --- Shapes
 
-  // A key of two columns, each evenly or unevenly distributed, or one of them a period.
+  // Makes a model with two key columns: each is evenly or unevenly distributed, or one of them is a period.
   void uneven_columns() {
     const double first = between(5, 200), second = between(2, 30), row = 10000, nodes = 3;
     const double first_skew = skew(), second_skew = skew(), rows = between(4000, 20'000);
@@ -215,7 +215,7 @@ class WorkloadMaker {
 
   // The rows of one statement are the values of IN ? of the next.
   void two_steps() {
-    // Few owners have no members, because a review cannot know of those.
+    // Only few owners may have no members, because a review cannot know of those.
     const double keys = between(200, 3000), exponent = skew(), mean = between(exponent > 0 ? 12 : 3, 60);
     const bool limited = chance(0.3);
     const double limit = between(2, 100);
@@ -238,7 +238,7 @@ class WorkloadMaker {
     expect("open", Verdict::multi_partition, "lists", "page",
            average > 12 ? std::optional<bool>() : std::optional(false), "the group");
     const double noise = 2 + 2 * std::sqrt(average);
-    // A limit reduces the mean of an uneven distribution by an amount that the quantiles do not show.
+    // A limit lowers the mean of an uneven distribution. The quantiles do not show by how much.
     if (!limited) figure("two steps", Of::partitions, "items", average, 0.25, noise);
     figure("two steps", Of::partitions_p50, "items", p50, 0.4, noise);
     figure("two steps", Of::partitions_p99, "items", p99, 0.4, 2 + 3 * std::sqrt(p99));
@@ -270,7 +270,7 @@ class WorkloadMaker {
     if (growth / keys > 200 || growth > 900) hot_is_open("t");
   }
 
-  // Increments of counters, more of some than of others.
+  // Makes counter increments: some counters get more of them than others.
   void counters() {
     const double keys = between(20, 5000), exponent = skew(), rate = between(50, 20'000);
     const bool sharded = chance(0.3);
@@ -295,7 +295,7 @@ class WorkloadMaker {
     expect("counters", Verdict::key_collision, "t", "", false, "increments do not overwrite");
   }
 
-  // Rows that expire: a partition holds the rows of one time to live.
+  // Rows that expire: a partition holds the rows that arrive within one time to live.
   void expiring() {
     const double keys = between(20, 2000), exponent = skew(), kept = between(3000, 20'000), row = 10000;
     constexpr std::array lives = {600.0, 86'400.0, 30 * 86'400.0};
@@ -315,7 +315,7 @@ class WorkloadMaker {
     add("-- @query newest\nSELECT * FROM t WHERE owner = ? ORDER BY at ASC LIMIT 20;\n");
   }
 
-  // Rows are added and deleted. A read of a whole partition meets the tombstones that are kept.
+  // Adds and deletes rows. A read of a whole partition scans the tombstones that are kept.
   void deletes() {
     const double keys = between(3, 20'000), rate = between(1, 500), grace = between(3600, 864'000);
     const double live = between(2, 100);
@@ -334,7 +334,7 @@ class WorkloadMaker {
            fmt::format("{:.0f} tombstones per read", tombstones));
   }
 
-  // A time in the key that is coarser than the rows are apart.
+  // Makes a key with a time whose unit is longer than the interval between rows.
   void coarse_times() {
     struct Time {
       const char *type, *unit;
@@ -348,7 +348,7 @@ class WorkloadMaker {
     const Time time = one_of(times);
     const double keys = between(1, 3000), exponent = skew(), apart = time.tick * between(1, 1e7) / 1e3;
     const double growth = keys / apart;
-    // Rows of the same key and moment, among rows that arrive at random.
+    // Simulates random arrivals, and counts the rows that have a key and time of their own.
     constexpr double draws = 20'000;
     std::set<std::pair<size_t, int64_t>> seen;
     const Counts weights = sums(keys, exponent);
@@ -420,7 +420,7 @@ class WorkloadMaker {
     }
     double most = 0;
     for (const auto& [key, count] : parts) most = std::max(most, count);
-    // Clearly above the largest part, and clearly below the largest partition.
+    // The target is clearly above the largest part, and clearly below the largest partition.
     const double target = std::max(1.8 * most, 30.0);
     const bool clear = largest(whole) > 1.8 * target;
     add("CREATE TABLE t (owner int, kind int, id uuid, note text, PRIMARY KEY (owner, kind, id));\n");

@@ -16,10 +16,10 @@ namespace sibyl::advisor {
 
 // A finding that must or must not be reported.
 struct Expectation {
-  std::string kind;  // the score that counts it
+  std::string kind;  // name of the score in which it counts
   Verdict verdict = Verdict::ok;
   std::string table, query;
-  std::optional<bool> fault;  // none: either is right
+  std::optional<bool> fault;  // none: both answers are accepted
   std::string what;
 };
 
@@ -33,12 +33,12 @@ struct ExpectedFigure {
     partitions_p99,
     rows_read,
     rows_returned,
-    split_largest,     // of the chosen split of a table
-    split_partitions,  // partitions per read of that split
+    split_largest,     // largest partition of the table's chosen split
+    split_partitions,  // partitions per read with the chosen split
   };
   std::string kind;
   Of of = Of::largest;
-  std::string name;  // of the table or query
+  std::string name;  // name of the table or query
   double truth = 0;
   double within = 0.35, slack = 0;  // relative, absolute
 };
@@ -53,7 +53,7 @@ struct RandomWorkload {
   bool is_good() const;
 };
 
-// The number of shapes; workload n has shape n modulo this.
+// The number of shapes. Workload n has shape n modulo this number.
 inline constexpr uint64_t workload_shapes = 12;
 RandomWorkload random_workload(uint64_t seed);
 

@@ -109,8 +109,8 @@ bool unite_data_centres(cql::Statement& statement) {
   return united;
 }
 
-// The line of an error. If a word of its message occurs exactly once in the statement, it is the line of the
-// last such word, otherwise the first line of the statement.
+// Returns the line of an error: the line of the last word in its message that occurs exactly once in the
+// statement, otherwise the first line of the statement.
 uint32_t line_of(const CqlStatement& source, const base::Error& error) {
   std::map<std::string, std::vector<uint32_t>, std::less<>> lines;
   cql::Lexer lexer(source.text);
@@ -220,7 +220,7 @@ class Reader {
     if (keyspaces.size() == 1) keyspace_ = *keyspaces.begin();
     std::set<std::string> names;
     for (const ObservedShape& shape : observation.shapes) {
-      if (shape.text.ends_with("…")) continue;  // truncated by the server
+      if (shape.text.ends_with("…")) continue;  // the server has truncated the text
       auto tree = cql::parse_statement(shape.text);
       if (!tree || !is_data(**tree)) {
         model_.internal_errors.push_back(fmt::format("cannot parse a recorded statement: {}", shape.text));
@@ -258,7 +258,7 @@ class Reader {
     return is_rare || is_burst || (by_token && facts.select()->limit == nullptr);
   }
 
-  // How long statements on the shape's table have been counted.
+  // The time for which statements on the shape's table have been counted.
   std::optional<double> seconds_of(const ObservedShape& shape) const {
     for (const ObservedTable& table : options_.observation->tables)
       if (table.keyspace == shape.keyspace && table.name == shape.table) return table.seconds;
@@ -272,7 +272,7 @@ class Reader {
         take_observed(table, *facts);
   }
 
-  // The same statement among the observed ones, or nullptr.
+  // Returns the same statement among the observed ones, or nullptr.
   StatementFacts* find_observed(const cql::Statement& statement) {
     if (observed_shapes_.empty()) return nullptr;
     const auto found =
@@ -427,7 +427,7 @@ class Reader {
   ReviewModel model_;
   schema::SnapshotPtr schema_;
   std::string keyspace_ = default_keyspace;
-  std::vector<std::string> observed_shapes_;  // of the observed statements, which come first
+  std::vector<std::string> observed_shapes_;  // shapes of the observed statements, which come first
   std::vector<std::pair<std::string, Place>> places_;
   std::map<std::string, TableRates> rates_;  // by table name
 };

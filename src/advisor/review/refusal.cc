@@ -1,4 +1,4 @@
-// Fixes for statements that have no plan and whose error carries no hint.
+// Fixes for statements that have no plan and whose error has no hint.
 #include <fmt/format.h>
 
 #include <algorithm>

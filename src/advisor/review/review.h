@@ -59,21 +59,21 @@ struct Evidence {
 // One way to resolve a finding, in numbers.
 struct Choice {
   std::string name;            // "time bucket of 4 days", "hash prefix modulo 4"
-  double partitions = 1;       // expected number read by one request
+  double partitions = 1;       // expected number of partitions that one request reads
   double partitions_p95 = 1;   // 95th percentile
   double largest_bytes = 0;    // size of the largest partition afterwards
   double hottest_rate = 0;     // writes per second to the hottest partition afterwards
   bool fits = true;            // true if it meets the targets
   std::optional<double> cost;  // cost model's cost of all reads and writes per second; none: unknown rates
   bool chosen = false;         // true if the fix implements this choice
-  double modulo = 0;           // of a hash prefix; 0: none
-  double width = 0;            // of a time bucket, in seconds; 0: none
+  double modulo = 0;           // modulo of a hash prefix; 0: none
+  double width = 0;            // width of a time bucket in seconds; 0: none
   bool second_table = false;   // adds a second table for reads
 };
 
 struct Proposal;
 
-// What a fix asks for.
+// The kind of change that a fix asks for.
 enum class FixKind {
   advice,         // a change of the application or of a statement
   new_table,      // `cql` defines tables
@@ -93,7 +93,7 @@ struct Finding {
   std::string cql;   // the fix as CQL for the reviewed keyspace; may be empty
   std::string cost;  // what the fix costs
   FixKind fix_kind = FixKind::advice;
-  std::string caution;  // what must be known before the fix is applied; finally appended to `fix`
+  std::string caution;  // what must be known before the fix is applied; appended to `fix` at the end
   // The table that `cql` replaces; empty if it adds a table. If one replacement table resolves several
   // findings, the first of them has it.
   std::string replaces;
@@ -119,19 +119,20 @@ struct QueryReview {
   bool exact = false;                // the bound is reached, whatever the data
   std::string formula;               // derivation of the bound: "IN of 3", "3 x 4"; may be empty
   std::optional<double> partitions;  // expected number, if known
-  // For a statement whose values another one supplies: the median and the 99th percentile of that number.
+  // For a statement whose values another statement supplies, the median and the 99th percentile of
+  // `partitions`.
   std::optional<double> partitions_p50, partitions_p99;
   std::optional<double> rows_read, rows_returned;
   // Rows read for each row returned, at least 1; none: unknown, or a write.
   std::optional<double> rows_per_row() const;
   double rate = 0;   // per second; 0: unknown
-  double times = 1;  // executions each time its group runs
+  double times = 1;  // executions per execution of its group
   Origin origin = Origin::declared;
   // The statement was seen too rarely to be part of the workload, or belongs to a tool (shell, COPY). It
   // causes no findings.
   bool ad_hoc = false;
   // Only for statements that a database has observed.
-  std::optional<double> calls, partitions_max;     // partitions_max: by a single call
+  std::optional<double> calls, partitions_max;     // partitions_max: the maximum of a single call
   std::optional<double> latency_p50, latency_p99;  // seconds
   std::optional<double> goal_p50, goal_p99;        // upper limits that the file sets
 };
@@ -139,7 +140,7 @@ struct QueryReview {
 // Statements that run together.
 struct GroupReview {
   std::string name;
-  std::optional<double> partitions;  // read by one execution of the group
+  std::optional<double> partitions;  // partitions that one execution of the group reads
   size_t queries = 0;
 };
 
@@ -171,7 +172,7 @@ struct TableReview {
   std::vector<GrowthPoint> growth;  // evenly spaced from now to the horizon; empty: unknown
   // Days until the largest partition reaches the target; none: not within the horizon.
   std::optional<double> days_to_target;
-  std::optional<Spread> spread, spread_doubled;  // over the current nodes, and over twice as many
+  std::optional<Spread> spread, spread_doubled;  // spread over the current nodes, and over twice as many
   double reads = 0, writes = 0;                  // per second
   double hottest_share = 0;                      // share of writes to the hottest partition key; 0: unknown
   std::string hottest_read, hottest_write;       // the hottest keys, if a database has observed them
@@ -186,7 +187,7 @@ struct ReviewTarget {
   size_t vnodes = 16;
   double horizon = 365 * 86400.0;  // seconds
   std::optional<double> latency;   // seconds; p99 goal of statements without a goal of their own
-  bool machines_assumed = true;    // `nodes` and `replicas` are defaults
+  bool machines_assumed = true;    // true: `nodes` and `replicas` are defaults
 };
 
 struct Review {

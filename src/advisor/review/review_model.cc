@@ -193,7 +193,7 @@ std::optional<double> TableFacts::partitions_after(double seconds) const {
   return now * factor;
 }
 
-// A table's own skew is a skew of its partitions; that of a column is a skew of its values.
+// A table's own skew is a skew of its partitions. A column's skew is a skew of its values.
 TableFacts::Unevenness TableFacts::unevenness(double partitions) const {
   Unevenness out{skew, partitions, 1};
   if (skew > 0) return out;
@@ -279,7 +279,7 @@ std::optional<TableFacts::Rows> TableFacts::rows_per_partition() const {
     const double any = p50 ? *p50 : p99 ? *p99 : *max;
     out = Rows{any, any, any, any};
   }
-  // A declared largest partition leaves the rest for the others.
+  // If the largest partition is declared, the others share the remaining rows.
   if (max && !p50 && rows && partitions && *partitions >= 2 && *rows > *max && key_skew() == 0) {
     const double rest = (*rows - *max) / (*partitions - 1);
     out->p50 = std::min(out->p50, rest);

@@ -17,14 +17,15 @@ inline constexpr const char* default_keyspace = "advise";
 
 struct ColumnFacts {
   std::optional<double> distinct, size, growth;
-  std::optional<double> elements, max_elements;  // of a collection: mean and maximum
+  std::optional<double> elements, max_elements;  // mean and maximum number of elements of a collection
   Origin distinct_origin = Origin::declared;
   double skew = 0;
   // For an integer that grows with time: its steps per second. The values of a snowflake are unique.
   std::optional<double> ticks;
   bool is_snowflake = false;
   bool growth_is_usual = false;  // `growth` follows from the column's type and name; it is not declared
-  // Values are time periods. As part of a partition key, old values are never written again.
+  // True if the values are time periods. If the column is part of a partition key, partitions of old periods
+  // are never written again.
   bool is_period = false;
 };
 
@@ -41,12 +42,12 @@ struct TableFacts {
 
   // Growth in rows per second, retention in seconds.
   std::optional<double> rows, partitions, growth, retention;
-  bool rows_are_implied = false, partitions_are_implied = false;  // by p50, p99 and max
+  bool rows_are_implied = false, partitions_are_implied = false;  // implied by p50, p99 and max
   Origin growth_origin = Origin::declared;
   bool growth_is_declared = false;            // true also for a declared growth of 0
   std::optional<double> max_rows;             // maximum number of distinct keys
-  std::optional<double> possible_partitions;  // combinations of declared values, if more than actual
-                                              // partitions
+  std::optional<double> possible_partitions;  // combinations of declared values, if there are more than
+                                              // actual partitions
   std::optional<Arrival> arrival;             // none: not declared
   std::optional<double> p50, p99, max;        // rows per partition, declared or measured
   std::optional<double> p90;                  // measured
@@ -58,13 +59,13 @@ struct TableFacts {
   double skew = 0;
   std::optional<double> request_skew;  // measured
   double reads = 0, writes = 0;
-  double inserts = 0;                     // per second, by the statements
+  double inserts = 0;                     // rows per second according to the statements
   std::map<std::string, double> updates;  // UPDATEs of a column per second
   Origin rate_origin = Origin::declared;
   // Measured by an observed database.
   std::optional<double> observed_seconds;
   std::optional<Sizes> partition_bytes;           // sizes at p50, p99 and max
-  std::optional<double> read_share, write_share;  // shares of the hottest partitions
+  std::optional<double> read_share, write_share;  // shares of the hottest partitions in reads and in writes
   std::string read_key, write_key;
   std::optional<double> tombstones_p99, tombstones_max;  // tombstones per read
 
@@ -78,7 +79,8 @@ struct TableFacts {
   bool has_period() const;  // true if the partition key contains a period
   // Seconds covered by one partition, if the partition key contains a period of known width.
   std::optional<double> period_width() const;
-  // Number of distinct partition keys without the period: those that are written at any one time.
+  // Number of distinct partition keys without the period. Partitions of these keys are written at any one
+  // time.
   std::optional<double> keys() const;
   // Zipf exponent of the distribution of rows over these keys.
   double key_skew() const;
@@ -102,7 +104,8 @@ struct TableFacts {
 
  private:
   std::optional<double> partitions_after(double seconds) const;
-  // Distribution of rows over keys: Zipf over `values`, and uniform over `others` for each value.
+  // How rows are distributed over keys that consist of two parts: the first part has `values` values with a
+  // Zipf distribution, the second has `others` equally likely values.
   struct Unevenness {
     double exponent = 0, values = 1, others = 1;
   };
@@ -118,7 +121,7 @@ struct StatementFacts {
   std::string keyspace;  // the session's keyspace
   uint32_t line = 0;
   std::shared_ptr<const cql::Statement> tree;
-  std::optional<base::Error> error;  // why it has no plan
+  std::optional<base::Error> error;  // the reason why it has no plan
   // The plan. For a SELECT that needs ALLOW FILTERING but lacks it, the plan with ALLOW FILTERING.
   plan::Explanation explanation;
   double rate = 0, times = 1, skew = -1;   // skew < 0: use the table's
@@ -132,7 +135,7 @@ struct StatementFacts {
   std::optional<Supply> supply;
   // Seconds. The statement runs once for each period of its table that an interval of this length touches.
   std::optional<double> span;
-  Origin origin = Origin::declared;  // origin of `rate` and `partitions`
+  Origin origin = Origin::declared;  // where `rate` and `partitions` come from
   std::optional<ObservedShape> observed;
   bool ad_hoc = false;  // see QueryReview
 
@@ -157,7 +160,7 @@ struct ReviewModel {
   double horizon_of(const TableFacts& table) const;  // seconds; limited by the observed period
   ReviewTarget target;
   CostModel cost;
-  std::vector<Definition> definitions;  // in the order of the files
+  std::vector<Definition> definitions;  // definitions in the order of the files
   std::vector<TableFacts> tables;
   std::vector<StatementFacts> statements;
   std::vector<MixedTable> mixed;
@@ -187,12 +190,12 @@ struct TableRates {
   bool makes_keys = false;          // inserts rows with generated keys: uuid(), now()
   std::optional<bool> loads_ended;  // all observed writes have ended, like loads; none: not observed
 
-  // Adds one statement. `use` is the statement's table use number `index`.
+  // Adds one statement. `use` is the use of the table with this index in the statement.
   void add(const cql::Statement& statement, size_t index, const plan::Explanation::TableUse& use,
            double rate);
 };
 
-// True if the name is that of a definition that mixes counters with other columns.
+// True if a definition with this name mixes counters with other columns.
 bool is_mixed(const ReviewModel& model, const std::string& written);
 // Finds a table by the name as written, then by the lower-case name that CQL would use. Returns nullptr if
 // there is none.
@@ -210,7 +213,7 @@ void take_observed(const ObservedShape& observed, std::optional<double> seconds,
 // Makes a name for an unnamed statement: by_city, all, insert.
 std::string shape_name(const cql::Statement& statement);
 
-// The rules. Each appends its findings.
+// The rules of the review. Each appends its findings.
 void review_statement(const ReviewModel& model, const StatementFacts& statement, Review& review);
 void review_group(const ReviewModel& model, const std::string& group, Review& review);
 void review_table(const ReviewModel& model, const TableFacts& table, Review& review);
@@ -228,7 +231,7 @@ std::string size_text(double bytes);
 std::string time_text(double seconds);
 std::string duration_text(double seconds);
 std::string rate_text(double per_second);
-std::string cost_text(double cost);  // of the cost model: 8,430; 41.4; 0.018
+std::string cost_text(double cost);  // a cost of the cost model: 8,430; 41.4; 0.018
 
 std::vector<ColumnReview> review_columns(const schema::Table& table);
 

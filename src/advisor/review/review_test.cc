@@ -67,7 +67,7 @@ TEST(ReviewBuckets, SizeLimitsTheWidth) {
   // 1,000 rows of 1 kB per second fill 100 MB in 100 seconds.
   constexpr double hour = 3600, day = 24 * hour;
   EXPECT_EQ(bucket_widths(1000, 100, false), std::vector<double>{60});
-  // Divisors of a day, as wide as permitted.
+  // The widths are divisors of a day, as wide as permitted.
   EXPECT_EQ(bucket_widths(60, 13.9 * hour, false), std::vector<double>{12 * hour});
   EXPECT_EQ(bucket_widths(60, 20 * day, false), (std::vector<double>{day, 7 * day, 14 * day}));
   EXPECT_EQ(bucket_widths(60, 20.5 * day, true), (std::vector<double>{day, 7 * day, 14 * day, 20 * day}));

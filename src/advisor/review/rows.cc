@@ -91,7 +91,7 @@ class Rows {
     const auto each = starts_empty() ? table_.rows_per_partition_after(model_.horizon_of(table_))
                                      : table_.rows_per_partition();
     if (!each) return std::nullopt;
-    // An interval has a proportional share of the rows, whatever the periods are.
+    // An interval has a share of the rows in proportion to its length, whatever the periods are.
     if (statement_.span && table_.period_width())
       return each->mean * *statement_.span / *table_.period_width();
     return each->mean * *out_.partitions;

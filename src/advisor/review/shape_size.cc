@@ -61,7 +61,7 @@ void count_partitions(const TableFacts& base, TableFacts& out) {
     ColumnFacts& known = out.columns[column.name];
     const bool was_key = one_key && base.table->partition_key(0).name == column.name;
     if (!known.distinct && was_key) known.distinct = base.partitions;
-    // Further columns divide the rows of each value, so the skew stays one of the values.
+    // If more columns divide the rows of each value, the skew of the values stays the same.
     if (was_key && base.skew > 0) known.skew = base.skew;
     if (out.table->partition_key_count == 1) out.skew = known.skew;
     const schema::Column* old = base.table->find(column.name);
@@ -87,7 +87,7 @@ TableFacts facts_of(const TableFacts& base, const Shape& shape) {
   for (const schema::Column& column : out.table->columns) {
     const bool is_new = !out.columns.contains(column.name);
     ColumnFacts& known = out.columns[column.name];
-    // Values of a new column are small numbers, whose zero bytes count twice in a key.
+    // A new column has small numbers. Each of their zero bytes takes two bytes in a key.
     if (is_new && column.type->kind() == types::Kind::int_) known.distinct = 2;
   }
   const auto& columns = out.table->columns;

@@ -1,4 +1,4 @@
-// Shapes of models that experts know: each fault beside a model that looks like it and is good.
+// Reviews typical models: each one with a fault next to a similar one without the fault.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -81,7 +81,7 @@ SELECT at, kwh FROM usage WHERE {};
   const Review within = range("device IN (?, ?) AND day > ? AND at < ?");
   EXPECT_EQ(finding_of(within, "UNSUPPORTED_QUERY usage/range").cql,
             "SELECT at, kwh FROM usage WHERE day = ? AND device IN ? AND at < ?;\n");
-  // Without the device, there is no key to ask for.
+  // Without the device, the statement does not give a partition key.
   const Review all = range("day >= ?");
   EXPECT_THAT(finding_of(all, "UNSUPPORTED_QUERY usage/range").cql, HasSubstr("CREATE TABLE"));
 }

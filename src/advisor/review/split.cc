@@ -75,7 +75,7 @@ std::string bucket_cost(const SplitSituation& situation, const TimeChoice& time)
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// A read of the oldest rows needs few buckets only if it remembers where the last one ended.
+// A read of the oldest rows needs few buckets only if it remembers where the previous read ended.
 std::string place_advice(const SplitSituation& situation, const std::vector<TimeChoice>& times) {
   const auto first = std::find_if(situation.reads.begin(), situation.reads.end(), [](const SplitRead& read) {
     return read.want == Want::first && read.arrival > 0;
@@ -251,13 +251,13 @@ Split split_of_one_row(const SplitSituation& situation) {
   return split;
 }
 
-// One way to split, and what it changes.
+// A possible split: its figures, and the function that writes it.
 struct SplitOption {
   Choice choice;
   std::function<void(Split&)> write;
 };
 
-// Splits by time and by a hash.
+// Lists the possible splits by time and by a hash.
 std::vector<SplitOption> added_options(const SplitSituation& situation) {
   std::vector<SplitOption> out;
   const double modulo = least_fitting_modulo(situation);

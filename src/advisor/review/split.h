@@ -19,16 +19,16 @@ struct SplitRead {
     moment,       // the rows of one point in time
     newest,       // a number of rows in time order, starting from now or from a given bound
     first,        // a number of rows from the start of the partition
-    range,        // a range of time
+    range,        // the rows in a range of time
     whole,        // all rows of a key
     without_key,  // no partition key given, so a split makes no difference
   };
   Want want = Want::whole;
-  double rows = 0;                 // newest, first: number of rows wanted
-  double arrival = 0;              // newest: arrival rate of the rows read, per second
-  double keys = 1;                 // number of partition keys named
+  double rows = 0;                 // for newest and first: the number of rows wanted
+  double arrival = 0;              // for newest: the arrival rate of the rows read, per second
+  double keys = 1;                 // number of partition keys that it names
   double share = 0;                // share of the table's reads
-  bool onward = false;             // newest: from a given bound towards now
+  bool onward = false;             // for newest: the read goes from a given bound towards now
   bool plain = false;              // restricts nothing but the partition key
   bool reversed = false;           // reads against the clustering order
   std::vector<std::string> equal;  // columns compared by =
@@ -50,11 +50,11 @@ struct SplitSituation {
   double least = 1;           // minimum modulo of a hash prefix
   bool is_new = false;        // the table is an additional one, made for its reads
   std::string period;         // the key column that names a time period, if any
-  double period_seconds = 0;  // length of that period
+  double period_seconds = 0;  // length of the period in seconds
   std::vector<SplitRead> reads;
 
   bool wants(SplitRead::Want want) const;
-  // Bytes of a row with a hash column, a time column or both added.
+  // bytes of a row after adding a hash column, a time column or both
   double row_bytes(bool hash, bool time) const;
   // Bytes that the added partition key columns need per row.
   double hash_bytes = 0, time_bytes = 0, both_bytes = 0;
@@ -63,7 +63,7 @@ struct SplitSituation {
 SplitSituation situation_of(const ReviewModel& model, const TableFacts& table);
 // Collects the reads of the table from the statements.
 void find_reads(SplitSituation& situation);
-// The read that a statement does on a table that was made for it.
+// The read that a statement performs on the table that was made for it.
 SplitRead read_of_own(const SplitSituation& situation, const StatementFacts& statement);
 
 // Returns the number of partitions of the split table that a read needs.
@@ -87,7 +87,7 @@ Choice hash_choice(const SplitSituation& situation, double modulo);
 // The smallest modulo that meets the targets. If none does, the result does not meet them either.
 double least_fitting_modulo(const SplitSituation& situation);
 
-// The rows that reads take from the start of a partition. A second table can hold only these.
+// The rows that reads take from the start of a partition. A second table can store only these rows.
 struct FirstRows {
   double rows = 0;  // 0: there are no such reads, or they differ
   bool reversed = false;
@@ -100,21 +100,22 @@ std::optional<Choice> copy_choice(const SplitSituation& situation, double modulo
 struct TimeChoice {
   Choice choice;
   double width = 0, modulo = 1;
-  bool bounded = false;  // limited by the size target to less than the reads want
-  double all = 1;        // number of buckets kept
-  double newest = 0;     // the largest number of rows that a read wants
-  double expected = 1;   // buckets that this read needs: mean
+  bool bounded = false;  // the size target limits it to fewer rows than the reads want
+  double all = 1;        // number of buckets that are kept
+  double newest = 0;     // the largest number of rows that one read wants
+  double expected = 1;   // mean number of buckets that this read needs
   double expected_p95 = 1;
 };
-// Several widths, narrowest first. A hash prefix is added if a partition would get too much in any period.
-// Empty if rows have no time, if their arrival rate is unknown, or if the number of rows is not the problem.
+// Returns choices of several widths, the narrowest first. A hash prefix is added if a partition would get too
+// much in any period. Empty if rows have no time, if their arrival rate is unknown, or if the number of rows
+// is not the problem.
 std::vector<TimeChoice> time_choices(const SplitSituation& situation);
 // The number of buckets, including hash prefixes, that a read needs.
 double time_partitions(const SplitSituation& situation, const TimeChoice& time, const SplitRead& read);
 
 // --- Without added columns
 
-// Only by columns that every statement compares with =. Nullopt if that is not enough.
+// Splits only by columns that every statement compares with =. Nullopt if no such split meets the targets.
 std::optional<Split> split_by_given(const ReviewModel& model, const TableFacts& table, double least);
 
 }  // namespace sibyl::advisor

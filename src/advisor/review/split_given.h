@@ -8,8 +8,8 @@
 
 namespace sibyl::advisor {
 
-// Clustering columns that every statement compares with =, so that they can join the partition key at no
-// cost: each one whose values are known, and all of them together.
+// Returns the clustering columns that can join the partition key at no cost, because every statement compares
+// them with =: each one whose number of values is known, and all of them together.
 std::vector<std::vector<std::string>> given_columns(const SplitSituation& situation);
 Choice given_choice(const SplitSituation& situation, const std::vector<std::string>& columns);
 // The table with these columns in its partition key. Its largest partition is not known.

@@ -12,7 +12,7 @@ namespace {
 
 using Want = SplitRead::Want;
 
-constexpr double many_values = 100;  // values per prefix; random variation no longer matters then
+constexpr double many_values = 100;  // With so many values per prefix, random variation no longer matters.
 
 // The number of distinct values of a clustering column in a partition; nullopt: unknown.
 std::optional<double> values_of(const SplitSituation& situation, const schema::Column& column) {

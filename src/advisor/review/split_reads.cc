@@ -45,7 +45,7 @@ std::optional<double> rows_wanted(const StatementFacts& statement) {
   return statement.rows;
 }
 
-// Returns true if rows come latest first.
+// Returns true if the latest rows come first.
 bool is_latest_first(const schema::Column& time, const cql::Select& select,
                      const plan::Explanation::TableUse& use) {
   for (const cql::Ordering& ordering : select.order_by)
@@ -53,7 +53,7 @@ bool is_latest_first(const schema::Column& time, const cql::Select& select,
   return time.descending != use.reversed;
 }
 
-// For a read by key that does not name single rows.
+// Describes how a read of several rows of a key selects rows by `time`.
 void read_in_time(const SplitSituation& situation, const StatementFacts& statement,
                   const schema::Column& time, SplitRead& read) {
   const schema::Table& table = *situation.table.table;
@@ -195,7 +195,7 @@ void find_reads(SplitSituation& situation) {
   // Without statements, assume a read of all rows of a key.
   if (situation.reads.empty()) {
     situation.reads.emplace_back();
-    // No statement can name a proposed table. If it is a history, its reads take a part of the rows.
+    // No statement names a proposed table. If it is a history, assume reads of a part of its rows.
     const bool proposed = situation.model.find(*situation.table.table) != &situation.table;
     if (proposed && time_column(situation.table) != nullptr) {
       situation.reads.back().want = SplitRead::Want::range;

@@ -25,8 +25,8 @@ const Choice* chosen(const Finding* finding) {
 struct BadModel {
   const char* definition;
   const char* table;
-  const char* numbers;  // statistics of the table for any split
-  const char* columns;  // declarations of key columns; {} is the table
+  const char* numbers;  // statistics that are true for any split of the table
+  const char* columns;  // declarations of key columns; {} stands for the table's name
   const char* targets;
   const char* queries;
 };
@@ -235,7 +235,8 @@ DELETE FROM orders WHERE tenant = ?;
   EXPECT_THAT(find(plenty, Verdict::partition_growth)->cql, HasSubstr("hash of status modulo "));
   EXPECT_EQ(chosen(find(plenty, Verdict::partition_growth))->partitions, 1)
       << "each read gives the hashed column";
-  // If there is no other column, three values fill at most three of five partitions, and unevenly.
+  // Without another column, the hash has only three values. They fill at most three of five partitions,
+  // unevenly.
   const Review only = review_of(R"(
 CREATE TABLE sums (tenant text, status text, total blob, PRIMARY KEY (tenant, status));
 -- @table sums rows=300 partitions=100
@@ -264,7 +265,7 @@ SELECT player, score FROM scores WHERE game = ? LIMIT 100;
               HasSubstr("-- @table scores_to_read rows=40000 partitions=200 max=200 growth=0/s\n"));
   EXPECT_THAT(finding->cql, HasSubstr("only the first 100 rows of each key"));
   EXPECT_THAT(finding->fix, HasSubstr("delete the others when it holds twice as many"));
-  // Rows are too large to keep even that many, so no such table is proposed.
+  // The rows are too large to keep even 100 per key, so no such table is proposed.
   const Review large = review_of(R"(
 CREATE TABLE scores (game text, score bigint, replay blob, PRIMARY KEY (game, score));
 -- @table scores rows=1M partitions=200 row=1MB writes=20/s
@@ -350,7 +351,8 @@ SELECT * FROM outbox WHERE topic = ?{} LIMIT 10;
     if (choice.width > 0) {
       EXPECT_GT(choice.partitions, 50) << choice.name;
     }
-  // From a bound on, or latest first, few buckets suffice in either clustering order.
+  // Reads that start at a bound, or that return the latest rows first, need few buckets in either clustering
+  // order.
   const Review onward = review("", " AND at > ?");
   EXPECT_THAT(find(onward, Verdict::partition_growth)->fix, HasSubstr("the bucket of its bound"));
   EXPECT_LT(chosen(find(onward, Verdict::partition_growth))->partitions, 1.1);

@@ -1,4 +1,4 @@
-// Partitions split by time.
+// Splits partitions by time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using Want = SplitRead::Want;
 
-// The read that wants the most rows from a known point in time.
+// Returns the read that wants the most rows from a known point in time.
 const SplitRead* newest_read(const SplitSituation& situation) {
   const SplitRead* most = nullptr;
   for (const SplitRead& read : situation.reads) {
@@ -105,7 +105,7 @@ TimeChoice choice_of(const SplitSituation& situation, double width, double modul
                 choice.hottest_rate <= target.partition_rate * rounding;
   choice.partitions = mean_of(situation, taken);
   choice.partitions_p95 = quantile_of(situation, out);
-  // Like hash prefixes, compared by partitions, whatever the number of requests.
+  // The cost counts partitions, whatever the number of requests, as it does for hash prefixes.
   choice.cost = cost_of(situation, taken, 1);
   return out;
 }

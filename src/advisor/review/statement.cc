@@ -103,14 +103,14 @@ class StatementReview {
                     count_text(proved), count_text(*out.partitions_max), statement_.observed->text));
   }
 
-  // The value per call, if calls were observed.
+  // Divides a total by the number of calls, if calls were observed.
   std::optional<double> observed_each(double total) const {
     return statement_.observed && statement_.observed->calls > 0
                ? std::optional(total / statement_.observed->calls)
                : std::nullopt;
   }
 
-  // For statements without a plan.
+  // Returns the table of a statement without a plan.
   std::string table_name() const {
     const schema::Table* table = table_of(model_, statement_);
     const TableFacts* facts = table != nullptr ? model_.find(*table) : nullptr;
@@ -311,7 +311,7 @@ class StatementReview {
     review_.findings.push_back(std::move(finding));
   }
 
-  // Files need not name a keyspace, so fixes must not either.
+  // Files need not name a keyspace. Then fixes must not name one either.
   static std::string without_default_keyspace(std::string text) {
     const std::string prefix = fmt::format(" {}.", default_keyspace);
     for (size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix, at + 1))
@@ -351,7 +351,7 @@ class StatementReview {
     return std::max(table_->rows.value_or(0), table_->rows_after(model_.horizon_of(*table_)));
   }
 
-  // Even a list of the keys reads a row of every partition.
+  // Even if only keys are read, a row of every partition is read.
   void list_keys(Finding& finding) const {
     finding.fix =
         "Keep the keys in a table of their own, with a row for each new key. A job that needs them once "
@@ -552,7 +552,7 @@ class StatementReview {
   const StatementFacts& statement_;
   Review& review_;
   const TableUse* use_ = nullptr;
-  std::vector<std::string> filters_;  // checked row by row
+  std::vector<std::string> filters_;  // columns that are checked row by row
   const TableFacts* table_ = nullptr;
 };
 

@@ -24,8 +24,8 @@ void describe_periods(const ReviewModel& model, const StatementFacts& statement,
 // Mean number of elements of a row's collection.
 double elements_of(const ColumnFacts& column);
 
-// Proposes a table with one row per element, for a SELECT that searches by CONTAINS. Returns false if it does
-// not, or if it also restricts another non-key column.
+// Proposes a table with one row per element, for a SELECT that searches by CONTAINS. Returns false for other
+// statements, and for a SELECT that also restricts another non-key column.
 bool fix_contains(const ReviewModel& model, const StatementFacts& statement, const TableFacts& table,
                   Finding& finding);
 

@@ -32,7 +32,7 @@ class TableReviewer {
     review_.tables.push_back(std::move(out_));
   }
 
-  // Size, load and spread only.
+  // Reviews only size, load and spread.
   void review_load() {
     measure();
     growth();
@@ -328,7 +328,8 @@ class TableReviewer {
     return each && rows > 0 ? each->max / rows : 0;
   }
 
-  // Reports a partition with most of the rows or requests. Its node works alone, whatever the rates are.
+  // Reports a partition with most of the rows or requests. Its node does most of the work, whatever the rates
+  // are.
   void hot_by_share() {
     constexpr double most = 0.5, few_requests = 10;  // per second
     const double rows = share_of_rows();
@@ -370,7 +371,7 @@ class TableReviewer {
     review_.findings.push_back(std::move(finding));
   }
 
-  // The finding that splits this table's partitions.
+  // Returns the finding that splits this table's partitions, if there is one.
   const Finding* split_already() const {
     for (const Finding& other : review_.findings) {
       if (other.table == facts_.name && other.proposal != nullptr && !other.choices.empty()) return &other;
@@ -457,7 +458,7 @@ class TableReviewer {
   const schema::Table& table_;
   Review& review_;
   TableReview out_;
-  double share_ = 0;  // of writes to the hottest key, from the table's statistics only
+  double share_ = 0;  // share of writes to the hottest key, from the table's statistics only
 };
 
 }  // namespace

@@ -51,7 +51,7 @@ inline std::string ids(const Review& review) {
   return out;
 }
 
-// Users are looked up by name, then by the id that this finds.
+// Users are looked up by name, then by the id that was found.
 inline constexpr const char* users_in_three_tables = R"(
 CREATE TABLE users (id uuid PRIMARY KEY, username text, email text, age int);
 CREATE TABLE users_by_username (username text PRIMARY KEY, id uuid);

@@ -60,7 +60,7 @@ class Judge {
     note(kind, (*fault ? "missed: " : "false alarm: ") + what);
   }
 
-  // A number that must agree with the simulation counts as a good model.
+  // Compares a number with the simulation. It is scored like a model without faults.
   void figure(const std::string& kind, double estimated, double truth, double within, double rows) {
     verdict(kind, false, std::abs(estimated - truth) > std::max(rows, within * truth),
             fmt::format("estimated {:.4g}, simulated {:.4g}", estimated, truth));
@@ -92,7 +92,8 @@ class Judge {
     const auto rows = [](double bytes) { return bytes / random_row_bytes; };
     const double noise = 3 + 3 * std::sqrt(truth_.horizon.mean);
     figure("sizes", rows(table.horizon->max), truth_.horizon.max, 0.35, noise + 2);
-    // It is random which of many possible keys have rows, and what order a few large ones have.
+    // If there are more possible keys than rows, it is random which keys have rows. With few large keys,
+    // their order is random.
     const bool uneven = model_.partition[0].zipf > 0 || model_.dominant;
     if (truth_.horizon.mean < 3 || (uneven && (truth_.horizon.partitions < 400 || keys() > model_.rows)))
       return;
@@ -105,7 +106,8 @@ class Judge {
     if (!fits() || !table.spread) return;
     // With few partitions per node, the result depends on the nodes of single partitions.
     if (truth_.horizon.partitions < 15.0 * static_cast<double>(model_.nodes)) return;
-    // The spread is that of today's rows; which node gets several of the largest partitions is random.
+    // The simulation spreads the rows of today. It is random which node gets several of the largest
+    // partitions.
     if (model_.has_period() && model_.rows > 0) return;
     const double chance = truth_.largest_share * static_cast<double>(model_.nodes);
     figure("spread", table.spread->bytes, truth_.fullest_node, 0.4, 0.3 + 0.6 * chance);
@@ -116,7 +118,7 @@ class Judge {
     verdict("load", truth_.hottest_rate > model_.target_rate,
             has(Verdict::hot_partition, Severity::warning) && rated(),
             fmt::format("hottest {:.3g}/s, target {:.3g}/s", truth_.hottest_rate, model_.target_rate));
-    // The fault by share, whatever the rates are.
+    // whether there is a fault judging by shares alone, ignoring rates
     std::optional<bool> fault;
     if (truth_.largest_share > 0.6) fault = true;
     if (truth_.largest_share < 0.3) fault = false;
@@ -166,7 +168,7 @@ class Judge {
     return keys;
   }
 
-  // The key has clearly more values than there are rows.
+  // Returns true if the key has clearly more possible values than there are rows.
   bool has_room() const {
     double keys = 1;
     for (const auto* part : {&model_.partition, &model_.clustering})
@@ -295,7 +297,7 @@ class Judge {
   std::string text_;
   Review review_;
   std::set<std::string> changed_;
-  int64_t modulo_ = 1;  // of the suggested hash prefix
+  int64_t modulo_ = 1;  // modulo of the suggested hash prefix
 };
 
 uint64_t number_of(const char* variable, uint64_t otherwise) {

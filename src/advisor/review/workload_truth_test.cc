@@ -91,7 +91,7 @@ class WorkloadJudge {
     }
   }
 
-  // A number that must agree counts as a good model.
+  // Compares a number with the simulation. If it agrees, it is scored like a model without faults.
   void compare(const ExpectedFigure& one) {
     const std::optional<double> value = value_of(one);
     const bool agrees =

@@ -13,16 +13,16 @@ namespace sibyl::advisor {
 
 struct Suggestion;
 
-// A statement of the file with its review at the trial's scale.
+// A statement of the file, and its review with the numbers of the trial.
 struct Source {
   const StatementFacts* facts = nullptr;
   QueryReview review;
-  DataPtr data;              // data of the first table that it uses; for a view, of its base table
+  DataPtr data;              // data of the first table that the statement uses; for a view, of its base table
   double range_share = 0.1;  // share of all rows that a range selects
-  double new_share = 1;      // share of the rows written by its table's INSERTs that are new
+  double new_share = 1;      // share of new rows among the rows that INSERTs write
 };
 
-// One part of a statement's execution, for the row that the execution is about.
+// One part of a statement's execution. Each execution is about one row.
 using Action = std::function<base::Status(TrialSession&, Random&, const TableData::Row&)>;
 void set_actions(const Source& source, std::vector<Action> actions, Operation& operation);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t partitions = 200;                     // of each size
 constexpr std::array<uint64_t, 3> sizes = {1, 10, 100};  // rows per partition
-constexpr uint64_t scanned = 1000;                       // partitions of one row each
+constexpr uint64_t scanned = 1000;                       // number of partitions, each with one row
 constexpr uint64_t emptied = 10, deleted = 500;  // partitions with `deleted` deleted rows before one live row
 
 std::optional<base::Bytes> number_cell(uint64_t number) {

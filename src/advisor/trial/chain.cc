@@ -15,7 +15,7 @@ bool is_marker(const cql::ExpressionPtr& value) {
   return value != nullptr && std::holds_alternative<cql::BindMarker>(value->node);
 }
 
-// The positions of a table's columns in the result of a SELECT.
+// Returns where the result of a SELECT has the table's columns.
 std::vector<std::pair<std::string, size_t>> answers_of(const cql::Select& select,
                                                        const schema::Table& table) {
   std::vector<std::pair<std::string, size_t>> out;
@@ -58,7 +58,7 @@ bool leads_to(const TableData& from, const TableData& to) {
                                      [&](const TableLink& link) { return leads_to(*link.to, to); });
 }
 
-// Returns true if all linked columns are of one kind, because key columns and others are numbered
+// Returns true if the linked columns are all key columns or all other columns: the two kinds are numbered
 // differently.
 bool are_alike(const TableLink& link, const schema::Table& table) {
   const schema::Column& first = *table.find(link.columns[0].first);
@@ -101,7 +101,7 @@ class Linker {
     return {};
   }
 
-  // REQUIRES: all reads have been added.
+  // Links the data of the tables. REQUIRES: all reads have been added.
   void link() const {
     for (size_t i = 1; i < out_.reads.size(); ++i) {
       const Chain::Read& read = out_.reads[i];
@@ -198,8 +198,8 @@ using FoundValues = std::vector<std::map<std::string, std::optional<base::Bytes>
 
 struct ChainRunner {
   ChainPtr chain;
-  std::vector<size_t> places;  // statement of each read
-  RequestShape shape;          // of the first read
+  std::vector<size_t> places;  // the statement of each read
+  RequestShape shape;          // shape of the first read
 
   base::Status operator()(TrialSession& connection, Random& random, const TableData::Row& row) const {
     std::vector<FoundValues> found(places.size());
@@ -298,7 +298,7 @@ double Chain::multiplied() const {
 
 std::optional<Chain::Expected> Chain::expected() const {
   Expected out;
-  std::vector<double> found;  // rows found by each read
+  std::vector<double> found;  // number of rows that each read has found
   for (size_t i = 0; i < reads.size(); ++i) {
     const Read& read = reads[i];
     if (!read.rows_read || !read.rows_returned) return std::nullopt;

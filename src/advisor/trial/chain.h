@@ -1,4 +1,4 @@
-// Reads that run one after the other, each using the results of earlier ones. Internal to src/advisor/trial.
+// Reads that run one after the other. Each uses the results of earlier ones. Internal to src/advisor/trial.
 #pragma once
 
 #include <functional>
@@ -20,18 +20,18 @@ struct Chain {
     Trial::Text text;
     DataPtr data;
     std::vector<std::pair<std::string, size_t>> answers;  // columns, and their positions in the result
-    // The read whose rows lead to this one; `link` says how.
+    // The read whose rows lead to this read; `link` says how.
     size_t from = 0;
     TableLink link;
     bool several = false;  // finds several rows for each row that leads to it
-    bool lists = false;    // asks for all of them in one request: IN ?
-    double share = 1;      // share of the rows that lead to it for which it runs
+    bool lists = false;    // reads the rows of all of them in one request, with IN ?
+    double share = 1;      // the read runs for this share of the rows that lead to it
     double times = 1;      // executions per execution of the first read, as declared
-    std::optional<double> partitions, rows_read, rows_returned;  // expected for one request
+    std::optional<double> partitions, rows_read, rows_returned;  // expected numbers for one request
   };
   std::vector<Read> reads;
 
-  // Visits the rows that belong together with a row of the first table, in the order of their places. A
+  // Calls `visit` with the rows that belong to a row of the first table, in the order of their places. A
   // missing row is `missing_row`.
   static constexpr TableData::Row missing_row = {UINT64_MAX, 0, 0};
   void each(const TableData::Row& first, const std::function<void(const JoinedRows&)>& visit) const;

@@ -21,7 +21,8 @@ class TableData;
 struct TableLink {
   std::shared_ptr<const TableData> to;
   std::vector<std::pair<std::string, std::string>> columns;  // column of this table, column of `to`
-  bool to_rows = false;                                      // leads to single rows; otherwise to partitions
+  // true: a value leads to a single row; false: to a partition.
+  bool to_rows = false;
 
   bool has(std::string_view column) const;
 };
@@ -53,8 +54,8 @@ class TableData {
   Row linked(const TableLink& link, const Row& row) const;
   bool has(const Row& row) const { return row.number < rows_; }
 
-  // Rows deleted from the front of a partition: their number, one of them, and the mean number that a read
-  // from the front skips.
+  // Functions about rows deleted from the front of a partition: the number of these rows, one of these rows,
+  // and the mean number of deleted rows that a read from the front skips.
   uint64_t deleted(uint64_t partition) const { return partition < deleted_.size() ? deleted_[partition] : 0; }
   Row deleted_row(uint64_t partition, uint64_t place) const { return {rows_ + place, partition, place}; }
   double mean_tombstones_met() const;
@@ -74,9 +75,9 @@ class TableData {
   base::Bytes cell(const schema::Column& column, const Row& row) const {
     return cell(column, row, *column.type);
   }
-  // The same for a column whose type has changed.
+  // Like cell() above, for a column whose type has changed.
   base::Bytes cell(const schema::Column& column, const Row& row, const types::Type& type) const;
-  // A value of a non-key column. About this share of the column's values lies below it.
+  // A value of a non-key column that is larger than this share of the column's values.
   base::Bytes quantile(const schema::Column& column, double share) const;
   // The time when a row was written, in milliseconds after synthetic_epoch().
   double moment(const Row& row) const { return static_cast<double>(row.place) * row_interval_ms_; }
@@ -99,15 +100,16 @@ class TableData {
   uint64_t rows_ = 1, partitions_ = 1;
   double row_interval_ms_ = 0;
   std::vector<uint32_t> sizes_;  // per partition
-  // Per partition: the rows of all earlier partitions, without the first row of each.
+  // For each partition, the number of rows in all earlier partitions, without the first row of each.
   std::vector<uint64_t> rest_;
-  std::vector<uint32_t> deleted_;  // per partition, from its front; empty: none
+  std::vector<uint32_t> deleted_;  // number of deleted rows at the front of each partition; empty: none
   std::vector<TableLink> links_;
   // For tables without clustering columns: row sizes relative to the mean, repeated for further rows. Empty
   // if all rows have the same size.
   std::vector<float> weights_;
   std::vector<Ranks> ranks_;  // per column: distribution of the values; a single rank if unknown
-  std::map<std::string, std::vector<base::Bytes>> literals_;  // per column: the values for the first numbers
+  // For each column, its first values: literals of the statements.
+  std::map<std::string, std::vector<base::Bytes>> literals_;
 };
 
 }  // namespace sibyl::advisor

@@ -38,7 +38,8 @@ class SizeCurve {
 
   // The curvature for which `count` sizes, including the largest, have this mean.
   double bend_for(double count, double largest, double mean) const {
-    double low = -7, high = 7;  // range of its logarithm; a larger curvature gives smaller sizes
+    // The range of the curvature's logarithm; a larger curvature gives smaller sizes.
+    double low = -7, high = 7;
     for (int i = 0; i < 50; ++i) {
       const double middle = (low + high) / 2;
       (mean_with(std::exp(middle), count, largest) > mean ? low : high) = middle;
@@ -178,7 +179,7 @@ void estimate_sizes(TableFacts& table) {
   }
   if (open.empty()) return;
   constexpr double least_size = 4;
-  double low = -5, high = 15;  // range of the logarithm of the factor
+  double low = -5, high = 15;  // the range of the factor's logarithm
   for (int i = 0; i < 50; ++i) {
     const double middle = (low + high) / 2;
     for (const auto& [facts, usual] : open) facts->size = std::max(least_size, usual * std::exp(middle));

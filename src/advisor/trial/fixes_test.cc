@@ -225,8 +225,8 @@ DELETE FROM messages WHERE channel = ?;
     EXPECT_NEAR(static_cast<double>(connection.requests) / static_cast<double>(times), 1 + more, 0.4 * more)
         << name;
   };
-  check("sub", 10, 1 + 5);  // looks up the messages of its channel
-  check("edit", 30, 2);     // in the feeds of two users
+  check("sub", 10, 1 + 5);  // each execution looks up the messages of its channel
+  check("edit", 30, 2);     // updates the copies in the feeds of two users
   const size_t before = connection.query("SELECT * FROM subs_with_messages").size();
   check("post", 20, 2);
   EXPECT_NEAR(static_cast<double>(connection.query("SELECT * FROM subs_with_messages").size() - before), 40,
@@ -234,7 +234,8 @@ DELETE FROM messages WHERE channel = ?;
   check("close", 60, 2 * 5);
 }
 
-// A look-up table in which every row leads to a different row; and a look-up of all rows at once by IN.
+// There are two look-ups. In the first, each row leads to a different row. The second reads all rows at once
+// with IN.
 TEST(JoinedTrialTest, LookUpsAndLists) {
   const std::vector<Trial> three = fix_trials_of(std::string(users_in_three_tables) + R"(
 -- @table users rows=300
@@ -405,7 +406,7 @@ DELETE FROM repair_jobs WHERE workshop = ? AND at = ?;
   EXPECT_NEAR(static_cast<double>(trials[0].tombstones), 100'000, 10);
 }
 
-// As many tombstones as reads have met in an observed database.
+// The queue gets as many tombstones as reads scanned in the observed database.
 TEST(QueueTrialTest, TombstonesAsRecorded) {
   Observation observation;
   observation.source = "127.0.0.1:9042";

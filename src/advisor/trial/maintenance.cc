@@ -15,7 +15,7 @@ bool is(const Source& source) {
 // Handles a new row of the first table: looks up the related rows and stores them with it.
 struct FirstWriter {
   TrialTable target;
-  std::vector<size_t> lookups;  // for all reads but the first
+  std::vector<size_t> lookups;  // look-ups for all reads except the first
   size_t insert = 0;
 
   base::Status operator()(TrialSession& connection, Random& random, const TableData::Row& row) const {
@@ -45,7 +45,7 @@ struct CopyWriter {
     const bool is_new = !own.has(row);
     if (row.partition >= copies.size() || (is_new && !target.chain->reads[read].several))
       return {};  // no row leads to it yet
-    // A new row is stored next to the other rows of its partition.
+    // A new row is stored together with the rows that are stored with the first row of its partition.
     const uint64_t beside = is_new ? own.row_at(row.partition, 0).number : row.number;
     std::vector<Cells> rows;
     for (const uint64_t number : copies[row.partition]) {

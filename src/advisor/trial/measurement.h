@@ -13,16 +13,16 @@ namespace sibyl::advisor {
 struct Mean {
   double value = 0, margin = 0;
 };
-// For independent samples. A single sample has no interval.
+// Treats the samples as independent. For a single sample, the margin is 0.
 Mean mean_of(const std::vector<double>& samples);
 
 struct MeasuredOperation {
   std::string name, group;
   double weight = 1;
-  std::optional<Work> work;             // predicted, for one execution
-  std::optional<double> expected_rows;  // predicted, returned by one execution
+  std::optional<Work> work;             // the predicted work of one execution
+  std::optional<double> expected_rows;  // the predicted number of rows that one execution returns
   uint64_t runs = 0;
-  double requests = 0, rows = 0;  // measured mean per execution
+  double requests = 0, rows = 0;  // the measured means of one execution
   Mean cpu, latency;              // microseconds per execution; CPU time of all threads of the database
   double latency_p99 = 0;
 };

@@ -48,7 +48,7 @@ void Picker::pick_as_recorded(const StatementFacts& statement) {
   ranks_.emplace(data_->partitions(), exponent_);
   const std::optional<double> wanted = statement.is_write() ? std::nullopt : rows_of_partition(statement);
   if (!wanted) return;
-  // The ratio to the recorded value, as a logarithm.
+  // How far the number of rows is from the recorded one, on a logarithmic scale.
   const auto distance = [&](double rows) { return std::abs(std::log(std::max(1.0, rows) / *wanted)); };
   double best = distance(rows_with(0));
   for (uint64_t shift = 1; shift < data_->partitions(); shift *= 2) {

@@ -27,10 +27,11 @@ class Picker {
   double rows_by_rows() const;
 
   DataPtr data_;
-  std::optional<Ranks> ranks_;  // of partitions, hottest first; none: partitions in proportion to their rows
+  std::optional<Ranks> ranks_;  // ranks of partitions, hottest first; none: drawn in proportion to their rows
   std::vector<ColumnLiteral> literals_;
   double exponent_ = 0;
-  uint64_t shift_ = 0;  // the hottest partition; a larger shift makes a smaller one the hottest
+  uint64_t shift_ = 0;  // shifts the ranks of partitions: with a larger shift, a smaller partition is the
+                        // hottest
   double new_share_ = 0;
   bool deletes_rows_ = false;
   std::shared_ptr<uint64_t> inserted_ = std::make_shared<uint64_t>(0);

@@ -33,8 +33,7 @@ class GivenValues {
 // Adds a cell to the hash of a clustering key, which determines the bucket. Call it for each cell, in order.
 uint64_t hash_cell(uint64_t hash, const std::optional<base::Bytes>& cell);
 
-// Adds the plans that a `@layout` schema states for groups that do not write. They run on the design's
-// tables.
+// Adds the plans that a `@layout` schema states for groups without writes. They run on the design's tables.
 void add_stated(const Workload& workload, const Design& design, const std::string& schema,
                 const std::shared_ptr<const Population>& population, Trial& trial);
 

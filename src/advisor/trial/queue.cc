@@ -7,7 +7,8 @@
 namespace sibyl::advisor {
 namespace {
 
-constexpr double max_tombstones = 100'000;   // in all partitions; loaded within a second or two
+// The limit for all partitions together; so many load within a second or two.
+constexpr double max_tombstones = 100'000;
 constexpr double tombstones_assumed = 1000;  // per partition
 
 // Returns true if later rows have larger values.

@@ -14,7 +14,8 @@ namespace sibyl::advisor {
 
 // The statement with `?` for every marker, so that markers are named after their columns.
 std::string print_plain(const std::string& text);
-// For each marker of such a text: whether it is a lower bound, an upper bound or neither. Empty if unknown.
+// Returns for each marker of such a text whether it is a lower bound, an upper bound or neither. Empty if
+// this is unknown.
 std::vector<RequestShape::Bound> find_bounds(const std::string& text);
 // A SELECT from another table that needs no filtering. `all`: selects all columns.
 std::string print_from(const std::string& text, const std::string& table, bool all = false);

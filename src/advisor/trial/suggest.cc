@@ -12,7 +12,7 @@ namespace sibyl::advisor {
 namespace {
 
 constexpr double max_prefixes = 1000;  // per request
-constexpr double max_rows = 1e6;       // of a table that joins others
+constexpr double max_rows = 1e6;       // limit for a table that joins others
 
 // The columns that split partitions, from all findings that the replacement table resolves.
 std::vector<Proposal::Added> read_splits(const Review& review, const Finding& finding, Suggestion& out) {

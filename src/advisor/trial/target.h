@@ -20,9 +20,9 @@ struct SplitColumn {
   double modulo = 0, width = 0;  // width in seconds
 
   std::optional<base::Bytes> of(const TableData& data, const TableData::Row& row) const;
-  // The number of the time bucket at `milliseconds` after synthetic_epoch(), and the column's value for it.
-  // Bucket boundaries differ between partitions, so that requests at one point in time meet buckets of every
-  // age.
+  // Returns the number of the time bucket at `milliseconds` after synthetic_epoch(). bucket() returns the
+  // column's value for that number. The boundaries of buckets differ between partitions, so that requests at
+  // one point in time use buckets of every age.
   int64_t number(uint64_t partition, double milliseconds) const;
   std::optional<base::Bytes> bucket(int64_t number) const;
 };
@@ -30,10 +30,10 @@ struct SplitColumn {
 // Values of a request that do not come from the row that it is about.
 struct RequestShape {
   enum class Bound { none, lower, upper };
-  std::vector<Bound> bounds;  // per marker; empty: no ranges
-  double listed = 3;          // values of an `IN ?`
-  double limit = 10;          // of a `LIMIT ?`
-  // Rows of the partition in a range of clustering columns; none: use range_share.
+  std::vector<Bound> bounds;  // the bound of each marker; empty: there are no ranges
+  double listed = 3;          // number of values for `IN ?`
+  double limit = 10;          // number of rows of a `LIMIT ?`
+  // The number of rows that a range of clustering columns selects in the partition; none: use range_share.
   std::optional<double> range_rows;
   double range_share = 0.1;  // share of all rows in a range
 
@@ -43,7 +43,7 @@ struct RequestShape {
 // Columns that a fix adds, with the values of a row.
 using AddedCells = std::vector<std::pair<std::string, std::optional<base::Bytes>>>;
 
-// The values of a request for a row: those of each marker's column, and those of columns that a fix adds.
+// The values of a request for a row: values of the markers' columns, and values of columns that a fix adds.
 struct Binding {
   DataPtr data;
   AddedCells added;
@@ -71,9 +71,10 @@ struct Chain;
 struct TrialTable {
   std::string name, keyspace;
   DataPtr data;
-  std::vector<SplitColumn> splits;                   // columns that a fix adds to split partitions
-  std::vector<std::string> columns;                  // in the order of the load statement
-  std::map<std::string, types::TypePtr> types = {};  // of columns that are new or have another type
+  std::vector<SplitColumn> splits;  // columns that a fix adds to split partitions
+  // The columns in the order in which the load statement names them.
+  std::vector<std::string> columns;
+  std::map<std::string, types::TypePtr> types = {};  // types of columns that are new or have another type
   // For a table that also stores rows of other tables: the reads that lead to them, and for each such column
   // the read and the column of its table. nullptr: it stores only its own rows.
   std::shared_ptr<const Chain> chain = {};
@@ -84,7 +85,8 @@ struct TrialTable {
 
   // An INSERT of every column; for counters, an UPDATE.
   std::string load_text() const;
-  // The table's rows for a row of the data: one, or one for each combination with rows of other tables.
+  // Returns the table's rows for a row of the data: one row, or one for each combination with rows of other
+  // tables.
   std::vector<Cells> rows_for(const TableData::Row& row) const;
   // The table's row for rows that belong together: one per read of the chain, or a single row without a
   // chain.
@@ -97,7 +99,7 @@ struct TrialTable {
   std::vector<std::string> key() const;
 };
 
-// The given table, unchanged.
+// Returns the given table, unchanged.
 TrialTable trial_table(const DataPtr& data);
 
 }  // namespace sibyl::advisor

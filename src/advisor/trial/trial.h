@@ -38,7 +38,7 @@ class TrialSession {
 struct Work {
   double requests = 0, partitions = 0, rows = 0;  // read
   double inserts = 0, removes = 0, sorts = 0;
-  double scanned = 0;     // partitions that a scan passes, without the first
+  double scanned = 0;     // partitions that a scan passes after the first one
   double tombstones = 0;  // deleted rows that a request skips
 
   double cost(const CostModel& model) const {
@@ -52,8 +52,8 @@ struct Work {
 struct Operation {
   std::string name, group;
   double weight = 1;
-  std::optional<Work> work;    // predicted, for one execution
-  std::optional<double> rows;  // predicted, returned by one execution
+  std::optional<Work> work;    // the predicted work of one execution
+  std::optional<double> rows;  // the predicted number of rows that one execution returns
   // Set for recorded statements, whose values are guessed. The operation is skipped if the database rejects
   // it.
   bool may_fail = false;
@@ -66,12 +66,12 @@ struct Trial {
     std::string text, keyspace;
   };
   std::string name;                // "given", "suggested" or the name of a schema
-  std::vector<Text> definitions;   // in an executable order
-  std::vector<Text> statements;    // to be prepared; operations refer to them by index
+  std::vector<Text> definitions;   // the definitions, in an executable order
+  std::vector<Text> statements;    // statements to be prepared; operations refer to them by index
   std::vector<std::string> notes;  // assumptions and omissions
   double rows = 0;                 // approximate number of rows to load
   uint64_t tombstones = 0;         // tombstones to load in addition
-  // Passes every row to load to the sink, as a statement with values. Stops at the first error.
+  // Passes every row to load, as a statement with values, to the sink. Stops at the first error.
   using Sink = std::function<base::Status(size_t statement, const Cells& values)>;
   std::function<base::Status(const Sink&)> load;
   std::vector<Operation> operations;
@@ -82,7 +82,7 @@ struct Trial {
 };
 
 struct TrialOptions {
-  double scale = 1;  // factor for the declared counts; rows per partition stay the same
+  double scale = 1;  // the factor by which declared counts are multiplied; rows per partition stay the same
   uint64_t seed = 1;
   // Only for reviews: observations that data and requests should resemble. Must outlive the call.
   const Observation* observation = nullptr;

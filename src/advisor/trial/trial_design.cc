@@ -244,7 +244,7 @@ class PlanRunner {
       if (parameter.source == ParameterSource::period) period = values.size();
       const bool computed =
           parameter.source == ParameterSource::bucket || parameter.source == ParameterSource::period;
-      // Large values are written in one piece.
+      // A large value is written in one piece, as chunk 0.
       const bool chunk = parameter.source == ParameterSource::chunk;
       values.push_back(chunk      ? bucket_cell(0)
                        : computed ? std::nullopt
@@ -260,7 +260,7 @@ class PlanRunner {
 
   const Population& population_;
   bool inserts_;
-  std::vector<Ranks> ranks_;  // of the instances requested; empty: uniform
+  std::vector<Ranks> ranks_;  // ranks of the requested instances; empty: uniform
   std::string key_operand_;
   size_t entity_ = 0, key_field_ = 0;
   uint64_t next_instance_ = 0;
@@ -365,7 +365,7 @@ std::optional<base::Bytes> GivenValues::value(const Parameter& parameter) {
   const std::string name = name_of(parameter.operand, parameter.entity, parameter.entity_field);
   const auto [place, added] = values_.try_emplace(name);
   if (!added) return place->second;
-  constexpr double kept = 0.1;  // share of the rows that a range selects, as the cost model assumes
+  constexpr double kept = 0.1;  // the share of rows that a range selects, as assumed by the cost model
   switch (parameter.comparison) {
     case Comparison::equal: {
       const uint64_t count = population_.count(parameter.entity);

@@ -249,7 +249,7 @@ class TrialMaker {
     return queue && queue->read == source.facts->name;
   }
 
-  // Returns true if the statement starts its read at deleted rows.
+  // Returns true if the statement has to read over deleted rows first.
   bool scans_tombstones(const Source& source) const {
     const auto& uses = source.facts->explanation.uses;
     if (source.facts->select() == nullptr || uses.empty() || uses[0].table->is_view()) return false;
@@ -269,7 +269,7 @@ class TrialMaker {
     return nullptr;
   }
 
-  // `first`: the group's first read.
+  // `first`: the first read of the group.
   Operation operation_of_group(const Suggestion& joined, const Source& first) const {
     Operation operation = operation_of(first);
     operation.name = operation.group = joined.group;
@@ -300,7 +300,7 @@ class TrialMaker {
            !replaced_.contains(data->facts().name);
   }
 
-  // The share of the rows written by the table's INSERTs that are new.
+  // Returns the share of new rows among the rows that the table's INSERTs write.
   double new_share(const DataPtr& data) const {
     double inserted = 0;
     for (const Source& source : sources_) {
@@ -429,11 +429,12 @@ class TrialMaker {
   Review review_;
   ReviewModel model_;
   std::vector<std::shared_ptr<TableData>> made_;
-  std::vector<DataPtr> data_;  // the same data, as shared with the statements
+  std::vector<DataPtr> data_;  // the data of the tables, shared with the statements
   std::vector<std::string> assumed_, not_run_;
   std::vector<Source> sources_;
-  std::map<std::string, std::string> no_queue_;  // by table: why no tombstones were made; empty: they were
-  std::map<std::string, Suggestion> replaced_;   // by the name of the replaced table
+  // For each table, the reason why no tombstones were made; empty: they were made.
+  std::map<std::string, std::string> no_queue_;
+  std::map<std::string, Suggestion> replaced_;  // suggestions, by the name of the table that they replace
   std::vector<Suggestion> beside_;
 };
 

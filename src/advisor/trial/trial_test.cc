@@ -36,7 +36,7 @@ struct LoadedDesign {
   TestConnection connection;
 };
 
-// All tables that hold an entity's key and another of its fields must agree on its value.
+// All tables that hold an entity's key and another of its fields must agree on the value of that field.
 void expect_copies_agree(const Workload& workload, const Design& design, TestConnection& connection) {
   struct Said {
     std::optional<base::Bytes> value;

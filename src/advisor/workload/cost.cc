@@ -76,7 +76,8 @@ double rows_per_key(const Model& model, const Layout& layout) {
   return layout_rows(model, layout) / keys;
 }
 
-// Skew of the field itself, or of the relationships that lead to its entity from the "many" side.
+// The share of the most frequent value. It follows from the skew of the field itself, or of the relationships
+// that lead to its entity from the "many" side.
 double value_share(const Model& model, const Layout& layout, FieldReference field) {
   const size_t entity = layout.graph.nodes()[field.node].entity;
   double share = model.top_share(entity, field.field);
@@ -92,7 +93,7 @@ double value_share(const Model& model, const Layout& layout, FieldReference fiel
 
 std::optional<FieldReference> hottest_field(const Model& model, const Layout& layout) {
   std::optional<FieldReference> hottest;
-  double most = 2;  // ignore values up to twice as frequent as the mean
+  double most = 2;  // values at most this many times as frequent as the mean are ignored
   for (const FieldReference field : layout.partition) {
     const double times = value_share(model, layout, field) *
                          model.distinct(layout.graph.nodes()[field.node].entity, field.field);
@@ -118,7 +119,8 @@ double rows_of_largest_partition(const Model& model, const Layout& layout) {
   const double buckets = std::max(1.0, layout.buckets) * (layout.period ? 1 / layout.period->share : 1);
   const double mean = std::max(1.0, rows_of_largest_key(model, layout) / buckets);
   if (layout.clustering.empty() || (share >= 1 && buckets <= 1)) return mean;
-  // The fullest of all similar buckets. If one key stands out, only its buckets count.
+  // The largest bucket is the maximum of all similar buckets. If one key stands out, only its buckets are
+  // similar.
   const double like = hottest_field(model, layout) ? buckets : buckets / share;
   return mean + std::sqrt(mean) * std::max(3.0, std::sqrt(2 * std::log(std::max(1.0, like))));
 }

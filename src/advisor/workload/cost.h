@@ -21,7 +21,8 @@ struct CostModel {
   double tombstone = 1.17093638386496e-5 / 4;
   double insert = 0.013329108;   // per row written
   double remove = 0.0013287903;  // per row deleted
-  // Per sort by the client. High enough that a table in the right order is worth its maintenance.
+  // The cost of a sort by the client. It is high enough that a table in the right order is worth its
+  // maintenance.
   double sort = 1;
   double range_selectivity = 0.1;  // the fraction of rows that a range keeps if nothing else is known
   // True if an update of a key column need not look up the old value first, as NoSE assumes.
@@ -38,7 +39,7 @@ double layout_bytes(const Model& model, const Layout& layout);
 // Bytes as the engine stores them, with record keys and cell lengths.
 double layout_stored_row_bytes(const Model& model, const Layout& layout);
 double layout_stored_bytes(const Model& model, const Layout& layout);
-// Rows per partition key, over all its buckets: the mean, and those of the most frequent key.
+// Rows per partition key, over all its buckets: of a mean key, and of the most frequent key.
 double rows_per_key(const Model& model, const Layout& layout);
 double rows_of_largest_key(const Model& model, const Layout& layout);
 // Rows of the largest partition if rows are distributed over keys and buckets at random.

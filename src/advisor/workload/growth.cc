@@ -7,7 +7,7 @@ namespace {
 
 constexpr double default_horizon = 365 * 86400.0;
 
-// The weight of a mix is not a rate.
+// Uses only the declared rate: a weight in a mix is not a rate.
 double rate_of(const Statement& statement) {
   const Option* rate = find_option(statement.options, "rate");
   return rate != nullptr ? read_rate(rate->value).value_or(0) : 0;

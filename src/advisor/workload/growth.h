@@ -17,10 +17,10 @@ struct ModelGrowth {
 };
 ModelGrowth growth_of(const Workload& workload);
 
-// The horizon of the file's `@target`, in seconds. The default is one year.
+// The horizon of the file's `@target`, in seconds. One year if the file has none.
 double horizon_of(const Workload& workload);
 
-// The model after `seconds`. Entities with a retention are limited to those that arrive within it.
+// The model after `seconds`. If an entity has a retention, only entities that arrive within it are left.
 Model model_after(const Model& model, const ModelGrowth& growth, double seconds);
 
 // The age in seconds of the oldest entity after `seconds`, assuming that entities have always arrived at the

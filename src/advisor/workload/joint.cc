@@ -20,7 +20,7 @@ JointShares::JointShares(const std::vector<UnevenValues>& columns) : groups_{{1,
   }
 }
 
-// The first values one by one, then ever larger groups of neighbours.
+// The first values are groups of their own. Later groups contain more and more neighbouring values.
 std::vector<JointShares::Group> JointShares::groups_of(const UnevenValues& column) {
   const double values = std::max(1.0, std::round(column.values));
   if (column.exponent <= 0) return {{1 / values, values}};

@@ -6,7 +6,7 @@
 
 namespace sibyl::advisor {
 
-// A column with this many values, whose rows follow a Zipf distribution; exponent 0: evenly.
+// A column with this many values. Rows follow a Zipf distribution over them; exponent 0: a uniform one.
 struct UnevenValues {
   double values = 1, exponent = 0;
 };
@@ -15,7 +15,8 @@ class JointShares {
  public:
   explicit JointShares(const std::vector<UnevenValues>& columns);
 
-  // The share of all rows that the combination of this rank has; 0 is the largest. Ranks may be fractions.
+  // The share of all rows that have the combination with this rank. Rank 0 is the most frequent combination.
+  // Ranks may be fractions.
   double at(double rank) const;
   double combinations() const { return combinations_; }
 
@@ -25,7 +26,7 @@ class JointShares {
     double share = 0, count = 0;
   };
   static std::vector<Group> groups_of(const UnevenValues& column);
-  // Sorts the groups, the largest share first, and joins those that are nearly equal.
+  // Sorts the groups, the largest share first, and joins groups whose shares are nearly equal.
   static void unite(std::vector<Group>& groups);
 
   std::vector<Group> groups_;

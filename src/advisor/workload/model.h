@@ -21,7 +21,7 @@ struct Field {
   double zipf = 0;      // exponent of the Zipf distribution of the values; 0: uniform
 
   bool is_counter() const { return type == "counter"; }
-  // A value that is stored in chunks, each in a row of its own.
+  // Returns true if the value is stored in chunks, each in a row of its own.
   bool is_large() const;
 };
 
@@ -47,8 +47,10 @@ struct Relationship {
   std::string role, reverse_role;
   Multiplicity multiplicity = Multiplicity::many_one;
   double links = 0;              // number of connected pairs
-  double zipf = 0;               // exponent of the Zipf distribution of the links over the entities of `to`
-  bool mandatory = false;        // every entity of `from` has a link, so a table of both loses no entity
+  double zipf = 0;               // Zipf exponent: how unevenly links are distributed over the entities of
+                                 // `to`
+  bool mandatory = false;        // every entity of `from` has a link, so a table that joins both contains
+                                 // every entity
   std::optional<double> growth;  // new links per second; none: derived from the statements
   uint32_t line = 0;
 };
@@ -59,7 +61,8 @@ struct Model {
 
   std::optional<size_t> find_entity(std::string_view name) const;
   double distinct(size_t entity, size_t field) const;
-  // The share of rows that have the most frequent value; 1/distinct for a uniform distribution.
+  // The share of rows that have the column's most frequent value. It is 1/distinct for a uniform
+  // distribution.
   double top_share(size_t entity, size_t field) const;
 };
 
@@ -117,7 +120,8 @@ class Graph {
 
   // The number of combinations of connected entities.
   double rows(const Model& model) const;
-  // Marks the nodes that `node` determines, including itself: those that are reached by to-one steps only.
+  // Marks the nodes that `node` determines, including itself: all nodes that are reached by to-one steps
+  // only.
   std::vector<bool> determined_by(const Model& model, size_t node) const;
   // Marks the nodes beyond the edge from `node` to `neighbour`.
   std::vector<bool> branch(size_t node, size_t neighbour) const;

@@ -14,7 +14,7 @@ struct ObservedTable {
     std::optional<double> p50, p99, max;
     std::optional<double> p90;
   };
-  // A partition and a lower bound of its share of the requests.
+  // A partition, and the least share of the requests that it can have.
   struct HotPartition {
     std::string key;
     double share = 0;
@@ -23,9 +23,10 @@ struct ObservedTable {
   std::string keyspace, name;
   std::optional<double> partitions, rows, bytes;
   Quantiles partition_rows, partition_bytes;
-  Quantiles tombstones;           // per read
-  double reads = 0, writes = 0;   // number of statements in `seconds`
-  std::optional<double> seconds;  // how long statements have been counted; none: not counted
+  Quantiles tombstones;          // per read
+  double reads = 0, writes = 0;  // number of statements in `seconds`
+  // The time for which statements have been counted; none: they are not counted.
+  std::optional<double> seconds;
   std::optional<HotPartition> hottest_read, hottest_write;
 };
 
@@ -37,7 +38,7 @@ struct ObservedShape {
   double calls = 0;
   // Totals over all calls.
   double partitions_read = 0, rows_read = 0, rows_returned = 0, tombstones_read = 0;
-  std::optional<double> partitions_max;            // by a single call
+  std::optional<double> partitions_max;            // the maximum of a single call
   std::optional<double> latency_p50, latency_p99;  // seconds
   double since_first = 0, since_last = 0;          // seconds since it was first and last seen
 };

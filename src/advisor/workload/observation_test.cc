@@ -217,7 +217,7 @@ TEST(Observation, ViolatedBoundIsAnInternalError) {
               HasSubstr("internal error the plan proves that this statement reads at most 1 partitions"));
   EXPECT_THAT(render_markdown(review), HasSubstr("Internal errors"));
   EXPECT_EQ(boost::json::parse(render_json(review)).at("internal_errors").as_array().size(), 1u);
-  // The number of values of a list is known from observed calls.
+  // The observed calls show how many values the list has.
   const Finding* finding = find(review, Verdict::multi_partition);
   ASSERT_NE(finding, nullptr) << ids(review);
   EXPECT_THAT(measured(*finding), HasSubstr("500 partitions: one per value of IN"));
@@ -353,7 +353,7 @@ TEST(Observation, AShortLoadIsNoGrowthAndAPagedLookIsNoWorkload) {
   EXPECT_EQ(joins.growth.back().sizes.max, joins.growth.front().sizes.max);
   EXPECT_EQ(find(review, Verdict::full_scan), nullptr) << ids(review);
   EXPECT_TRUE(review.queries.at(2).ad_hoc);
-  // A server that stopped a day ago did not count since then.
+  // While a server is stopped, it does not count requests.
   Observation stopped = observation;
   for (ObservedShape& one : stopped.shapes) {
     one.since_first += day;
@@ -362,13 +362,13 @@ TEST(Observation, AShortLoadIsNoGrowthAndAPagedLookIsNoWorkload) {
   stopped.shapes[1].since_last = day;
   EXPECT_GT(review_of(stopped).find_table("shop.joins")->growth.back().sizes.max,
             review_of(stopped).find_table("shop.joins")->growth.front().sizes.max);
-  // The same statement over minutes is part of the workload.
+  // If the same statement is observed over minutes, it is part of the workload.
   observation.shapes[2].since_first = 500;
   observation.shapes[2].rows_read = 40e5;
   EXPECT_FALSE(review_of(observation).queries.at(2).ad_hoc);
 }
 
-// Rates that were counted for seconds may not last.
+// Rates that were counted for a few seconds may not last.
 TEST(Observation, AHotKeyOfAFewSecondsIsANote) {
   for (const auto& [seconds, severity] : {std::pair{20.0, Severity::note}, {2000.0, Severity::error}}) {
     Observation observation = shop();

@@ -66,7 +66,7 @@ void Population::link(const Relationship& relationship, uint64_t seed, Links& li
 
 base::Bytes Population::encode(size_t entity, size_t field, uint64_t number) const {
   const Field& declared = model_.entities[entity].fields[field];
-  // Makes the keys of different entities differ.
+  // The values of a key must differ between entities.
   const bool key = field == model_.entities[entity].key;
   const bool mixed = key && types_[entity][field]->kind() == types::Kind::uuid;
   return synthetic_value(*types_[entity][field], mixed ? mix(seed_ + entity, number) : number,

@@ -17,9 +17,9 @@ class Population {
   Population(const Model& model, uint64_t seed);
 
   uint64_t count(size_t entity) const { return counts_[entity]; }
-  // The value of a field of an instance. Instances from count() on are new ones.
+  // The value of a field of an instance. Instances with numbers from count() on are new.
   base::Bytes value(size_t entity, size_t field, uint64_t instance) const;
-  // The value below which this share of the instances lies.
+  // Returns a value that is larger than the values of this share of the instances.
   base::Bytes quantile(size_t entity, size_t field, double share) const;
   // The time of the last existing entity, in milliseconds after synthetic_epoch().
   double last_moment(size_t entity, size_t field) const;
@@ -45,7 +45,7 @@ class Population {
   uint64_t seed_;
   std::vector<uint64_t> counts_;
   std::vector<std::vector<types::TypePtr>> types_;
-  std::vector<std::vector<Ranks>> ranks_;  // per entity and field
+  std::vector<std::vector<Ranks>> ranks_;  // for each entity and field
   std::vector<Links> links_;               // per relationship
 };
 

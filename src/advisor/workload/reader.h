@@ -80,7 +80,7 @@ class WorkloadReader {
   Workload workload_;
   std::vector<Directive> directives_;
   std::string group_;                       // the group of the following statements
-  std::optional<CqlStatement> annotation_;  // waiting for its statement
+  std::optional<CqlStatement> annotation_;  // an annotation that waits for its statement
   Token annotation_at_;
 };
 

@@ -17,7 +17,7 @@ bool is_one_of(const std::string& word, std::initializer_list<std::string_view> 
 
 std::string without_shell_commands(std::string_view text) {
   std::string out(text);
-  bool begins = true;  // at the start of a statement
+  bool begins = true;  // true at the start of a statement
   size_t from = 0;
   while (from < text.size()) {
     cql::Lexer lexer(text.substr(from));
@@ -25,7 +25,7 @@ std::string without_shell_commands(std::string_view text) {
     for (cql::Token token = lexer.next(); token.kind != cql::TokenKind::end; token = lexer.next()) {
       const size_t at = from + token.offset;
       const std::string word = base::ascii_upper(text.substr(at, token.length));
-      // COPY ends like a statement; other commands end with their line.
+      // COPY ends with a semicolon, like a statement. Other commands end with their line.
       const bool copies = begins && word == "COPY";
       const bool commands =
           begins && is_one_of(word, {"SOURCE", "CONSISTENCY", "SERIAL", "PAGING", "EXPAND", "TRACING",

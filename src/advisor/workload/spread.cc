@@ -99,8 +99,8 @@ base::Bytes key_of_period(const schema::Table& table, const std::vector<bool>& i
   return types::serialise_partition_key(views);
 }
 
-// Visits the most frequent keys one by one and a sample of the others: the rank, the number of keys that it
-// stands for, and the number of periods to evaluate.
+// Calls `visit` for the most frequent keys one by one, and for a sample of the others. The arguments are the
+// key's rank, the number of keys that it stands for, and the number of periods to evaluate.
 template <typename Visit>
 void for_each_key(const SpreadInput& input, const Visit& visit) {
   const double count = std::max(1.0, input.partitions);
@@ -179,7 +179,7 @@ double total_of_quantiles(double count, const Quantiles& quantiles) {
   for (size_t i = 1; i < points.size(); ++i) {
     const Point &from = points[i - 1], &to = points[i];
     const double exponent = std::max(0.0, std::log(from.amount / to.amount) / std::log(to.rank / from.rank));
-    // The smallest keys continue the power law of the last part.
+    // Keys below the last point continue the power law of the last part.
     const double until = i + 1 == points.size() ? std::max(1.0, count) : to.rank;
     const double ranks = zipf_sum(until, exponent) - (counted > 0 ? zipf_sum(counted, exponent) : 0);
     total += from.amount * std::pow(from.rank, exponent) * ranks;

@@ -27,7 +27,7 @@ struct SpreadInput {
   double top_share = 0;
   double reads = 0, writes = 0;
   size_t nodes = 3, replicas = 3, vnodes = 16;
-  std::vector<bool> is_period;  // per partition key column; empty: none is a period
+  std::vector<bool> is_period;  // for each partition key column, whether it is a period; empty: none is
 };
 
 // The tokens of virtual nodes are equidistant and are assigned to nodes at random, as in a cluster that
@@ -42,7 +42,7 @@ double zipf_sum(double count, double exponent);
 // distribution gives at least that share.
 double zipf_exponent(double count, double share);
 
-// The amount of the median key, of the key at the 99th percentile, and of the largest key.
+// The amount of three keys: of the median key, of the key at the 99th percentile, and of the largest key.
 struct Quantiles {
   std::optional<double> p50, p99, max;
 

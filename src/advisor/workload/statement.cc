@@ -234,7 +234,8 @@ base::Status WorkloadReader::read_assignment(TokenReader& reader, Statement& sta
     SIBYL_ASSIGN(Operand value, read_operand(reader));
     return set_column(reader, column, std::move(value), statement);
   }
-  // role = role + {key}, role = role - {key}: connections among many. counter = counter + n.
+  // For a role with many entities: role = role + {key} connects, role = role - {key} disconnects. For a
+  // counter: counter = counter + n.
   reader.next();
   const bool disconnect = reader.is_sign("-");
   if (!disconnect && !reader.is_sign("+")) return reader.expected("'+' or '-'");

@@ -10,14 +10,15 @@ using types::Kind;
 using Role = StoredColumn::Role;
 
 constexpr double default_text = 16, default_blob = 64, default_elements = 4;
-constexpr double table_and_token = 12;     // in the key of every record
-constexpr double kind_of_record = 1;       // in the key of every record
-constexpr double end_of_component = 2;     // terminator of a component of variable size
-constexpr double version_and_flags = 2;    // in the value of every record
-constexpr double base_timestamp = 8;       // in the value of every record
-constexpr double base_local_time = 5;      // only with deletions
-constexpr double time_to_live = 3 + 5;     // base TTL and expiry
-constexpr double column_deletion = 1 + 1;  // before a collection that is overwritten as a whole
+constexpr double table_and_token = 12;   // bytes of the table's id and the token, which every key contains
+constexpr double kind_of_record = 1;     // byte for the kind of record, which every key contains
+constexpr double end_of_component = 2;   // bytes that end a component of variable size
+constexpr double version_and_flags = 2;  // bytes of the version and flags, which every value contains
+constexpr double base_timestamp = 8;     // bytes of the timestamp, which every value contains
+constexpr double base_local_time = 5;    // only with deletions
+constexpr double time_to_live = 3 + 5;   // base TTL and expiry
+// Bytes of the deletion that precedes a collection which is overwritten as a whole.
+constexpr double column_deletion = 1 + 1;
 
 // The size of types whose values all have the same size; -1 for others.
 double fixed_size(const types::Type& type) {
@@ -58,7 +59,7 @@ double escapes(const StoredColumn& column) {
       return zero_bytes(fixed_size(*column.type), column.distinct);
     case Kind::timestamp:
     case Kind::time:
-      return 2;  // present-day milliseconds, and nanoseconds of a day
+      return 2;  // the milliseconds of present-day times, and the nanoseconds of a day, have two zero bytes
     case Kind::boolean:
       return 0.5;
     case Kind::double_:

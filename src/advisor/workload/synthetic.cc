@@ -61,7 +61,7 @@ Bytes uuid(uint64_t number) {
   return integer<uint64_t>(high) + integer<uint64_t>(low);
 }
 
-// Ordered like the numbers.
+// Larger numbers give later uuids.
 Bytes time_uuid(uint64_t milliseconds, uint64_t number) {
   constexpr uint64_t ticks_to_epoch = 0x01b2'1dd2'1381'4000;  // 100 ns intervals since 1582
   const uint64_t ticks = ticks_to_epoch + (static_cast<uint64_t>(first_moment) + milliseconds) * 10'000;

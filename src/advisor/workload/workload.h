@@ -42,7 +42,7 @@ struct OrderTerm {
 struct Assignment {
   size_t field = 0;  // index of a field of the statement's entity
   Operand value;
-  // Of a counter: the value is added, or subtracted.
+  // For a counter, `add` and `subtract` change it by the value.
   enum class Kind { set, add, subtract } kind = Kind::set;
 };
 
@@ -89,11 +89,12 @@ struct Statement {
 struct Group {
   std::string name;
   bool write = false;
-  std::vector<std::pair<std::string, double>> weights;  // per mix, in the order of the file
+  std::vector<std::pair<std::string, double>> weights;  // weights in the mixes, in the order of the file
   uint32_t line = 0;
 };
 
-// A mix whose weights are those of another mix, with the weights of write groups multiplied by `write`.
+// A mix derived from another mix: the weights of write groups are multiplied by `write`, the other weights
+// are the same.
 struct Mix {
   std::string name, of;
   double write = 1;
@@ -121,7 +122,7 @@ struct Layout {
   uint32_t line = 0;
 };
 
-// How a stated schema answers a group or a statement, as declared by `@plan`.
+// The reads with which a stated schema answers a group or a statement, from `@plan`.
 struct StatedRead {
   size_t layout = 0;
   std::vector<FieldReference> equal;  // fields compared by =, other than the partition key
@@ -177,7 +178,7 @@ struct Workload {
   std::vector<TableStatistics> statistics;
   Target target;
 
-  // Every mix that a group or `@mix` names, in the order of the file.
+  // All mixes that a group or `@mix` names, in the order of the file.
   std::vector<std::string> mix_names() const;
   // Executions per unit of time in the mix. Without mixes: the statement's rate, or 1 if it has none.
   double weight(const std::string& group, const Options& options, const std::string& mix) const;

@@ -216,7 +216,7 @@ TEST(WorkloadTest, EveryDirectiveAndOptionIsDocumentedWithAnExample) {
     blocks += block;
   }
   for (const std::string& name : expected_words(error_of("-- @zzz\n"))) {
-    // The benchmark in docs/examples has these two.
+    // Only the benchmark in docs/examples uses these two.
     if (name == "layout" || name == "plan") continue;
     EXPECT_THAT(blocks, HasSubstr("-- @" + name)) << "@" << name;
   }

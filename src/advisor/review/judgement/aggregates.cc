@@ -19,7 +19,7 @@ bool counts_partitions(const StatementFacts& statement) {
          (call->star || std::holds_alternative<cql::Literal>(call->arguments[0]->node));
 }
 
-// The key of the given partitions, and nothing else.
+// A table with the partition key columns only.
 Shape key_of_partitions(const schema::Table& table) {
   Shape shape = shape_of(table);
   shape.clustering.clear();

@@ -5,7 +5,8 @@
 
 namespace sibyl::advisor {
 
-// The severity of reading `rows` rows of given partitions for an aggregate; none: too few to matter.
+// The severity of reading `rows` rows of given partitions for an aggregate; none: these rows are too few to
+// matter.
 std::optional<Severity> severity_of_aggregate(const StatementFacts& statement, double rows);
 
 // Proposes a table that holds the result: a counter for count(*) of a partition, otherwise a row of totals that

@@ -31,7 +31,7 @@ bool keeps_the_latest(const std::string& name) {
                      [&](const char* word) { return head.find(word) != std::string::npos; });
 }
 
-// Times that belong to the present state of a thing: a row with such a time is meant to be replaced.
+// Times that describe the current state of an item: a row with such a time is meant to be replaced.
 bool is_time_of_state(const std::string& name) {
   constexpr std::array words = {"updat", "modif", "chang",  "last", "seen",  "expir", "until",    "valid",
                                 "since", "touch", "refres", "sync", "login", "alive", "heartbeat"};
@@ -41,8 +41,8 @@ bool is_time_of_state(const std::string& name) {
 
 // The number of keys that the declared values allow.
 struct Capacity {
-  double values = 1;      // combinations of the columns whose values do not grow
-  double per_second = 0;  // new values of the columns that grow with time; 0: there are none
+  double values = 1;      // number of combinations of the columns whose values do not grow
+  double per_second = 0;  // new values per second of the columns that grow with time; 0: none grows
   std::string time;       // the column with the most new values
 };
 
@@ -85,7 +85,7 @@ class CapacityReview {
   }
 
  private:
-  // The declared growth, if it is of new rows.
+  // Returns the declared number of new rows per second; 0 if growth is not declared as new rows.
   double growth() const { return facts_.growth.value_or(0); }
 
   double rows_then() const {
@@ -107,13 +107,13 @@ class CapacityReview {
     review_.findings.push_back(std::move(finding));
   }
 
-  // The whole table has more rows than keys.
+  // Reports that the whole table has more rows than keys.
   bool table_report() {
     constexpr double margin = 1.02;
     if (growth() <= 0) return false;
     if (capacity_.per_second > 0) {
       const schema::Column& last = table_.columns[columns_ - 1];
-      // If the last column is a time, the arrival of rows decides.
+      // If the last column is a time, collisions depend on how rows arrive, which is reviewed separately.
       if (last.name == capacity_.time && last.type->kind() != Kind::date && !facts_.column(last).growth)
         return false;
       const double most = capacity_.values * capacity_.per_second;
@@ -154,7 +154,7 @@ class CapacityReview {
     const double skew = facts_.key_skew();
     if (!keys || skew <= 0) return 0;
     constexpr double most_ranks = 1000;
-    // Rates per second if the key has a time, otherwise numbers of rows that are kept.
+    // If the key has a time, these are rates per second, otherwise numbers of rows that are kept.
     const bool timed = capacity_.per_second > 0;
     const double rows = timed ? growth() : rows_then();
     const double each = capacity_.values / *keys * (timed ? capacity_.per_second : 1);
@@ -165,7 +165,7 @@ class CapacityReview {
     return lost / rows;
   }
 
-  // All keys together have room for the new rows, but the busiest ones do not.
+  // Reports that the busiest keys have no room for their new rows, although all keys together have.
   bool busiest_report() {
     const double lost = overwritten_share();
     constexpr double little = 0.01;
@@ -185,7 +185,7 @@ class CapacityReview {
     return true;
   }
 
-  // A partition has more rows than the clustering key has values.
+  // Reports partitions with more rows than the clustering key has values.
   bool partition_report() {
     if (table_.clustering_count == 0) return false;
     double values = 1;
@@ -213,8 +213,8 @@ class CapacityReview {
 
   const schema::Column* time_value() const { return time_of_rows(facts_); }
 
-  // True if the table holds the things that its key names: `orders` by `order_id`, `cities` by `city`. An
-  // INSERT adds a thing or changes its description.
+  // True if the table holds the objects that its key identifies: `orders` by `order_id`, `cities` by `city`.
+  // An INSERT adds an object or changes its description.
   bool is_of_its_own_key() const {
     if (columns_ != 1) return false;
     std::string thing = table_.partition_key(0).name;
@@ -224,7 +224,7 @@ class CapacityReview {
         thing.resize(thing.size() - ending.size());
         break;
       }
-    // A prefix of the table's name only qualifies the thing: `user_events` by `event_id`.
+    // A prefix of the table's name only qualifies the object: `user_events` by `event_id`.
     const auto names = [&](const std::string& wanted) {
       return table_.name == wanted || table_.name.ends_with("_" + wanted);
     };
@@ -232,19 +232,20 @@ class CapacityReview {
            (thing.ends_with('y') && names(thing.substr(0, thing.size() - 1) + "ies"));
   }
 
-  // How often each key must be written, per second, for its rows to be a history.
+  // Returns the number of writes per second and key above which the rows count as a history.
   double least_repeats(bool is_unique) const {
     constexpr double daily = 1 / 86'400.0, hourly = 1 / 3600.0;
     return table_.clustering_count > 0 || is_unique ? hourly : daily;
   }
 
-  // INSERTs, and UPDATEs that set the time.
+  // Returns the rate of INSERTs, and of UPDATEs that set the time.
   double writes_of(const schema::Column& time) const {
     const auto updates = facts_.updates.find(time.name);
     return facts_.inserts + (updates != facts_.updates.end() ? updates->second : 0);
   }
 
-  // Each write has a time, but the key has none. So only the last write of each key remains.
+  // Reports a key without a time in a table whose writes all have one: only the last write of each key
+  // remains.
   bool latest_report() {
     const schema::Column* time = time_value();
     const double writes = time != nullptr ? writes_of(*time) : 0;
@@ -257,8 +258,7 @@ class CapacityReview {
       if (facts_.is_time(column) || facts_.column(column).is_period) return false;
       is_unique = is_unique || has_unique_type(column);
     }
-    // A uuid names a row of this table, unless something shows that it names another thing: then its rows may
-    // expire.
+    // There is no finding if a uuid identifies the rows of this table, or if rows expire.
     if (is_unique && (is_of_its_own_key() || facts_.retention)) return false;
     if (!keys || *keys <= 0 || writes / *keys < least_repeats(is_unique)) return false;
     Finding finding = begin_finding(

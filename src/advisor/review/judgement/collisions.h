@@ -5,14 +5,14 @@
 
 namespace sibyl::advisor {
 
-// Reports keys that cannot hold the declared rows. Returns true if it does.
+// Reports keys that cannot hold the declared rows. Returns true if it reports one.
 bool review_capacity(const ReviewModel& model, const TableFacts& table, Review& review);
 
 // Makes every row's key unique: `last` is the key's last column.
 void fix_collision(const TableFacts& facts, const schema::Column& last, Finding& finding);
 
-// A non-key column with the time of a row. nullptr if there is none, or if its name shows that it is the time
-// of a present state, which is meant to be replaced.
+// Returns a non-key column with the time of a row, or nullptr. A column whose name means the time of a
+// current state does not count: such rows are meant to be replaced.
 const schema::Column* time_of_rows(const TableFacts& facts);
 
 }  // namespace sibyl::advisor

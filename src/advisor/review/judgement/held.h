@@ -5,8 +5,8 @@
 
 namespace sibyl::advisor {
 
-// The findings that the table `shape`, with the columns that split it, would get by its size and load; empty
-// if there are none. The result names the table: "orders_by_day would itself get …".
+// Describes the findings that the table `shape`, with the columns that split it, would get for its size and
+// load; empty if there are none. The text names the table: "orders_by_day would itself get …".
 std::string shortcomings(const ReviewModel& model, const TableFacts& base, Shape shape,
                          const std::vector<Proposal::Added>& added);
 

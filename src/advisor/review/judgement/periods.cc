@@ -13,7 +13,7 @@ namespace {
 
 struct PeriodWord {
   std::string_view word;
-  double seconds = 0;  // 0: of unknown length
+  double seconds = 0;  // 0: the length is unknown
 };
 
 // The shortest period that a name mentions counts: `year_month` is a month.
@@ -82,7 +82,7 @@ bool is_period(const schema::Table& table, const schema::Column& column, const C
   if (!column.is_partition_key() || column.type->kind() == types::Kind::uuid) return false;
   if (known.growth)
     return !known.distinct || is_time(column) || known.ticks || is_named_like_period(column.name);
-  // If a time is the whole key, it belongs to a single row.
+  // A partition key that is just a time identifies a single row.
   if (table.partition_key_count == 1 && table.clustering_count == 0 && !is_named_like_period(column.name))
     return false;
   return !known.distinct && (is_time(column) || known.ticks || is_named_like_period(column.name));
@@ -103,7 +103,7 @@ std::optional<double> summaries_per_second(const TableFacts& facts) {
     const schema::Column& column = table.columns[i];
     const ColumnFacts& known = facts.column(column);
     const types::Kind kind = column.type->kind();
-    // A timestamp called added_date is still a moment, not a day.
+    // A timestamp called added_date is still a point in time, not a day.
     const bool is_moment =
         kind == types::Kind::timeuuid || (column.is_clustering() && kind == types::Kind::timestamp &&
                                           column.name.find("date") != std::string::npos);

@@ -5,9 +5,9 @@
 
 namespace sibyl::advisor {
 
-// For a SELECT that the database rejects or answers by a scan because it compares the period in the partition key
-// by a range and all other columns of that key by =: proposes to run it once for each period. Returns false for
-// other statements.
+// Proposes to run a SELECT once for each period, if it compares the period in the partition key by a range
+// and all other columns of that key by =. The database rejects such a SELECT or answers it by a scan. Returns
+// false for other statements.
 bool fix_by_requests(const StatementFacts& statement, const TableFacts& table, Finding& finding);
 
 }  // namespace sibyl::advisor

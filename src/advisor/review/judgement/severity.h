@@ -7,8 +7,8 @@ namespace sibyl::advisor {
 
 // Rows or partitions visited for each row returned; none: unknown.
 std::optional<double> waste_of(const QueryReview& query);
-// The severity by the rows visited for each row returned. `rows` is the number of rows in the table, now or
-// at the horizon.
+// Severities by the rows visited for each row returned. `rows` is the number of rows in the table, now or at
+// the horizon.
 Severity severity_of_filter(double waste);
 Severity severity_of_scan(const StatementFacts& statement, const std::optional<double>& rows,
                           const QueryReview& query);

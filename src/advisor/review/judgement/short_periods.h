@@ -5,8 +5,8 @@
 
 namespace sibyl::advisor {
 
-// Reports a table whose partitions hold about one row each because their period is too short. Returns true if it
-// does.
+// Reports a table whose partitions hold about one row each because their period is too short. Returns true if
+// it reports the table.
 bool review_short_period(const ReviewModel& model, const TableFacts& table, Review& review);
 
 }  // namespace sibyl::advisor

@@ -8,7 +8,8 @@ namespace sibyl::advisor {
 // Finds the statements that supply the values of `IN ?`.
 void find_supplies(ReviewModel& model);
 
-// Sets the number of partitions of a statement whose values another one supplies.
+// If another statement supplies the values of `statement`, sets the number of partitions that the statement
+// reads.
 void take_supply(const StatementFacts& statement, QueryReview& out);
 
 }  // namespace sibyl::advisor
