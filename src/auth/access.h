@@ -27,10 +27,10 @@ struct Role {
   bool operator==(const Role&) const = default;
 };
 
-// Contents of the tables.
+// Contents of system_auth's tables.
 struct AccessRows {
   std::map<std::string, Role, std::less<>> roles;
-  // By role, then by resource name.
+  // permissions for each role, by the name of the resource
   std::map<std::string, std::map<std::string, PermissionSet, std::less<>>, std::less<>> permissions;
   std::map<std::string, std::string, std::less<>> identities;                  // identity to role
   std::map<std::string, std::set<std::string>, std::less<>> cidr_permissions;  // role to groups
@@ -59,7 +59,7 @@ class Access {
   base::Status ensure(std::string_view role, Permission permission, const Resource& resource) const;
 
  private:
-  // Includes everything that the role inherits.
+  // A role's permissions, including inherited ones.
   struct Effective {
     bool is_superuser = false;
     std::vector<std::string> roles;

@@ -30,19 +30,19 @@ class Attempts {
   using Duration = std::chrono::milliseconds;
 
   static constexpr unsigned free_failures = 3;  // failures before attempts are delayed
-  static constexpr Duration first_delay{100};   // doubled by each further failure
+  static constexpr Duration first_delay{100};   // each further failure doubles the delay
   static constexpr Duration max_address_delay{2'000};
   static constexpr Duration max_role_delay{500};
-  static constexpr Duration max_wait{10'000};  // attempts that would wait longer are rejected
+  static constexpr Duration max_wait{10'000};  // Attempts that would wait longer than this are rejected.
   // The failure count falls by one after each such period without a failure.
   static constexpr Duration failure_lifetime{60'000};
-  // How long a successful login of a role from an address counts for rule 3.
+  // The time for which a successful login of a role from an address counts in rule 3.
   static constexpr std::chrono::hours known_lifetime{24};
 
   explicit Attempts(size_t entries = 4096);
 
   struct Turn {
-    Duration wait{0};               // before the password is checked
+    Duration wait{0};               // the wait before the password is checked
     bool in_address_queue = false;  // the attempt is in the queue of the address
     bool operator==(const Turn&) const = default;
   };
@@ -52,8 +52,8 @@ class Attempts {
   // checks this again when its turn comes, since other attempts may have failed in the meantime.
   bool must_queue(std::string_view address, std::string_view role, Clock::time_point now);
   void record_failure(std::string_view address, std::string_view role, Clock::time_point now);
-  // Resets the failures of the role. Keeps those of the address, because a client there may know one password
-  // and guess others.
+  // Resets the failures of the role, but not the failures of the address: a client there may know one
+  // password and guess others.
   void record_success(std::string_view address, std::string_view role, Clock::time_point now);
 
  private:

@@ -91,8 +91,8 @@ TEST(Attempts, ASuccessDoesNotResetTheAddress) {
   EXPECT_GT(wait_before(attempts, "1.2.3.4", "alice", start).value(), milliseconds(0));
 }
 
-// An attempt that waits only because of its role is not in the address's queue. That is checked again when
-// the wait is over.
+// An attempt that waits only because of its role is not in the address's queue. Whether it must queue is
+// checked again after the wait.
 TEST(Attempts, ARolesDelayIsNotAPlaceInTheAddressQueue) {
   Attempts attempts;
   for (int i = 0; i < 10; ++i) attempts.record_failure("10.0.0." + std::to_string(i), "bob", start);

@@ -39,7 +39,7 @@ const char* to_string(Authorizer authorizer);
 // "org.apache.cassandra.auth.PasswordAuthenticator": sent in AUTHENTICATE. Drivers match on it.
 std::string class_name(Authenticator authenticator);
 
-// Rejects invalid combinations: permissions without logins.
+// Rejects invalid combinations, such as permissions without logins.
 base::Status validate(const Options& options);
 
 }  // namespace sibyl::auth

@@ -47,7 +47,7 @@ base::Error bad_credentials(const char* message) {
   return base::Error(base::ErrorCode::bad_credentials, message);
 }
 
-// Returns the position of `word` as a separate word, or npos.
+// Returns the position of `word` where it is a separate word, or npos.
 size_t find_word(std::string_view text, std::string_view word) {
   const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {

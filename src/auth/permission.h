@@ -10,7 +10,7 @@
 
 namespace sibyl::auth {
 
-// In Cassandra's order, by which LIST PERMISSIONS sorts.
+// The order is Cassandra's. LIST PERMISSIONS sorts by it.
 enum class Permission : uint8_t {
   create,
   alter,

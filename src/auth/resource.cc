@@ -19,7 +19,8 @@ std::string join_arguments(const std::vector<types::TypePtr>& types, const char*
   return result;
 }
 
-// Returns the part after "root/", or nullopt if the name has another root. Empty: the root itself.
+// Returns the part of the name after "root/", which is empty for the root itself. Returns nullopt if the name
+// has another root.
 std::optional<std::string_view> below(std::string_view name, std::string_view root) {
   if (!name.starts_with(root)) return std::nullopt;
   name.remove_prefix(root.size());

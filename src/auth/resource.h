@@ -28,7 +28,7 @@ struct Resource {
   };
   Kind kind = Kind::all_keyspaces;
   std::string keyspace;                        // empty for kinds without a keyspace
-  std::string name;                            // of a table, role, function or bean
+  std::string name;                            // name of a table, role, function or bean
   std::vector<types::TypePtr> argument_types;  // of a function
 
   static Resource all_keyspaces() { return {}; }

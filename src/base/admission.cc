@@ -6,7 +6,7 @@
 namespace sibyl::base {
 namespace {
 
-// Checks the limits as if the bytes were being allocated, also below UnlimitedMemory.
+// Checks the limits as if the bytes were being allocated, even while an UnlimitedMemory exists.
 class ImaginedBlock {
  public:
   explicit ImaginedBlock(size_t bytes) : before_(memory::thread_state) {

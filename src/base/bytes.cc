@@ -23,7 +23,7 @@ bool Reader::varint(uint64_t& value) {
     if (!ok_ || rest_.empty()) return fail();
     const auto byte = static_cast<unsigned char>(rest_.front());
     rest_.remove_prefix(1);
-    if (shift == 63 && byte > 1) return fail();  // more than 64 bits
+    if (shift == 63 && byte > 1) return fail();  // the number has more than 64 bits
     value |= static_cast<uint64_t>(byte & 0x7f) << shift;
     if ((byte & 0x80) == 0) return true;
   }

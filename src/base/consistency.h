@@ -9,7 +9,7 @@
 
 namespace sibyl::base {
 
-// The values are those of the native protocol.
+// The numbers are those of the native protocol.
 enum class Consistency : uint16_t {
   any = 0,
   one = 1,
@@ -28,7 +28,7 @@ constexpr bool is_serial(Consistency consistency) {
   return consistency == Consistency::serial || consistency == Consistency::local_serial;
 }
 
-// Indexed by the protocol's numbers.
+// The index is the protocol's number.
 inline constexpr std::array consistency_names = {"ANY",    "ONE",          "TWO",          "THREE",
                                                  "QUORUM", "ALL",          "LOCAL_QUORUM", "EACH_QUORUM",
                                                  "SERIAL", "LOCAL_SERIAL", "LOCAL_ONE"};

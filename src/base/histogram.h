@@ -46,8 +46,7 @@ struct HistogramSnapshot {
     sum += other.sum;
     max = std::max(max, other.max);
   }
-  // The smallest value that at least `share` (0 to 1) of all values are less than or equal to; 0 if there are
-  // none.
+  // The smallest value that is not exceeded by at least `share` (0 to 1) of all values; 0 if there are none.
   uint64_t percentile(double share) const {
     const auto wanted = static_cast<uint64_t>(share * static_cast<double>(count) + 0.5);
     uint64_t seen = 0;

@@ -24,7 +24,7 @@ class Events {
     uint64_t time = 0;
     size_t operation = 0;
     bool is_call = false;
-    size_t other = 0;  // for a call, its return
+    size_t other = 0;  // for a call, the event of its return
     size_t previous = 0, next = 0;
   };
 

@@ -15,7 +15,7 @@ class LogLimit {
  public:
   explicit LogLimit(uint64_t per_second) : per_second_(per_second) {}
 
-  // Returns how many lines were suppressed since the last admitted one, or nullopt if this line must be
+  // Returns the number of lines suppressed since the last admitted one, or nullopt if this line must be
   // suppressed.
   std::optional<uint64_t> admit(std::chrono::steady_clock::time_point now) {
     const MutexLock lock(mutex_);

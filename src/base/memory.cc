@@ -21,10 +21,10 @@ namespace {
 
 constexpr int64_t no_limit = std::numeric_limits<int64_t>::max();
 constexpr int64_t report_step = 64 << 10;
-// How much a statement allocates between two checks of the limits. Memory below the first check is never
-// refused, so small statements still run on a server that is out of memory.
+// The bytes that a statement may allocate between two checks of the limits. Memory below the first check is
+// never refused, so small statements still run on a server that is out of memory.
 constexpr int64_t check_step = 256 << 10;
-// How much a refused statement may still allocate to build its error.
+// The bytes that a refused statement may still allocate to build its error.
 constexpr int64_t error_allowance = 1 << 20;
 
 // With malloc of glibc, a statement that used more than this returns free memory to the system when it ends.
@@ -55,14 +55,15 @@ void return_free_memory() {
   returning.unlock();
 }
 
-// AddressSanitizer keeps freed blocks resident, and its own tables.
+// AddressSanitizer keeps freed blocks and its own tables resident.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool is_resident_memory_ours = false;
 #else
 constexpr bool is_resident_memory_ours = true;
 #endif
 
-// Measures at most once in a few milliseconds. Returning free pages takes longer and happens less often.
+// Measures at most once in a few milliseconds. Returning free pages to the system takes longer, so it is done
+// less often.
 bool exceeds_resident_limit() {
   constexpr int64_t measure_interval = 8, return_interval = 100;
   static std::atomic<int64_t> measured_at = 0, returned_at = 0;

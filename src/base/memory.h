@@ -42,7 +42,7 @@ struct ThreadState {
   int64_t used_in_large = 0;                               // the part of `used` in large blocks
   int64_t unreported = 0;                                  // large blocks not yet in the total
   int64_t reported_small = 0;                              // the statement's small blocks in the total
-  uint32_t suspended = 0;                                  // no allocation is refused while this is not 0
+  uint32_t suspended = 0;                                  // no allocation is refused while this is above 0
   bool is_in_statement = false;
 };
 extern constinit thread_local ThreadState thread_state;
@@ -78,7 +78,7 @@ class DeferredMemoryLimit {
   DeferredMemoryLimit& operator=(const DeferredMemoryLimit&) = delete;
 };
 
-// While one exists, allocations on this thread count only towards the total and none is refused. Use around
+// While one exists, allocations on this thread are never refused and count only towards the total. Use around
 // code that an exception must not interrupt, or that fills shared state such as a cache.
 class UnlimitedMemory {
  public:

@@ -19,8 +19,9 @@ timespec to_timespec(CondVar::TimePoint time) {
 
 }  // namespace
 
-// A thread that changes the awaited state holds the mutex meanwhile and notifies afterwards. A waiting thread is
-// counted, and has read `notifications_`, before it releases the mutex. So the notification finds it.
+// A thread that changes the awaited state holds the mutex while it does, and notifies afterwards. A waiting
+// thread is counted, and has read `notifications_`, before it releases the mutex. So the notification reaches
+// it.
 bool CondVar::wait_until(Mutex& mutex, TimePoint deadline) {
   waiting_.fetch_add(1);
   const uint32_t seen = notifications_.load();

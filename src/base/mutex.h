@@ -8,8 +8,8 @@
 // Code of this project uses these types instead of those of the standard library, which clang cannot check. With
 // other compilers the attributes are empty. The check is built by the preset `thread-safety`.
 //
-// The analysis looks at one function at a time. It does not see that a lambda is called with a mutex held, so
-// CondVar has no predicates: wait in a loop.
+// The analysis examines one function at a time. It does not know that a lambda is called with a mutex held,
+// so CondVar has no predicates: wait in a loop.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,8 @@
 #define SIBYL_THREAD_SAFETY(attribute)
 #endif
 
-// On members: the mutex that must be held for every use. PT, on pointers: for every use of the target.
+// For members: the mutex that must be held for every use. The PT form is for pointers: the mutex that must be
+// held for every use of the target.
 #define SIBYL_GUARDED_BY(mutex) SIBYL_THREAD_SAFETY(guarded_by(mutex))
 #define SIBYL_PT_GUARDED_BY(mutex) SIBYL_THREAD_SAFETY(pt_guarded_by(mutex))
 // On functions: the mutexes that callers must hold, or must not hold.
@@ -55,7 +56,7 @@ class SIBYL_THREAD_SAFETY(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
-// Many readers or one writer.
+// A mutex for many readers or one writer.
 class SIBYL_THREAD_SAFETY(capability("mutex")) SharedMutex {
  public:
   SharedMutex() = default;
@@ -112,8 +113,8 @@ class SIBYL_THREAD_SAFETY(scoped_lockable) ReaderLock {
   SharedMutex& mutex_;
 };
 
-// A condition variable for Mutex. Waiting releases the mutex meanwhile. As always, a wait may end without a
-// notification.
+// A condition variable for Mutex. A wait releases the mutex until it ends. As always, a wait may end without
+// a notification.
 //
 // Notifying never blocks. std::condition_variable may wait in it until a thread that was woken earlier runs,
 // so a thread with a low priority would delay others.

@@ -62,7 +62,8 @@ class PersistentMap {
     void descend_left(const Node* node) {
       for (; node != nullptr; node = node->left.get()) path_[depth_++] = node;
     }
-    // The current node is the last element. Before it are the ancestors whose left subtree contains it.
+    // The path to the current node, which is the last element. The elements before it are the ancestors whose
+    // left subtree contains it.
     std::array<const Node*, max_height> path_;
     size_t depth_ = 0;
   };
@@ -88,7 +89,7 @@ class PersistentMap {
     const_iterator found = lower_bound(key);
     return found != end() && !(key < found->first) ? found : end();
   }
-  // The first entry whose key is not less.
+  // The first entry whose key is not less than `key`.
   template <typename Name>
   const_iterator lower_bound(const Name& key) const {
     const_iterator found;
@@ -198,11 +199,11 @@ class PersistentMap {
       parts_.push_back({node, false});
       if (node->left) parts_.push_back({node->left.get(), true});
     }
-    // True if both start with the same entries.
+    // Returns true if both begin with the same entry or the same subtree.
     bool shares_front(const Remainder& other) const {
       return !empty() && !other.empty() && parts_.back() == other.parts_.back();
     }
-    // True if this one must be expanded before the fronts can be compared.
+    // Returns true if this one must be expanded before the two can be compared.
     bool must_expand(const Remainder& other) const {
       if (!starts_with_tree()) return false;
       return !other.starts_with_tree() || front()->height >= other.front()->height;

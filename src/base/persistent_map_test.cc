@@ -13,7 +13,7 @@ namespace {
 
 using Map = PersistentMap<std::string, int>;
 using Model = std::map<std::string, int>;
-using Difference = std::tuple<std::string, int, int>;  // key, old, new; -1: none
+using Difference = std::tuple<std::string, int, int>;  // key, old value, new value; -1: there is none
 
 Model contents(const Map& map) {
   Model all;
@@ -107,7 +107,7 @@ struct CountedKey {
   static inline uint64_t comparisons = 0;
 };
 
-// Ascending keys, the worst case of an unbalanced tree.
+// Inserts ascending keys, which are the worst case for an unbalanced tree.
 TEST(PersistentMap, ChangesAndComparisonsTakeLogarithmicTime) {
   constexpr int count = 100'000;
   PersistentMap<CountedKey, int> map;

@@ -117,8 +117,8 @@ double thread_cpu_seconds(int pid, std::string_view prefix) {
 
 ProcessUsage own_usage() {
   ProcessUsage usage = usage_of(::getpid()).value_or(ProcessUsage());
-  usage.open_descriptors -= std::min<uint64_t>(usage.open_descriptors, 1);  // excludes the listing's
-                                                                            // own
+  usage.open_descriptors -= std::min<uint64_t>(usage.open_descriptors, 1);  // excludes the descriptor that
+                                                                            // lists the directory
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) usage.max_descriptors = limit.rlim_cur;
   rusage times{};
@@ -192,7 +192,7 @@ std::optional<MachineMemory> memory_of_group(const std::string& directory, const
   return MachineMemory{*max, *max - std::min(*max, used)};
 }
 
-// Lowers `memory` to that of the group at `path`, or of a group that contains it, if less is available there.
+// Lowers `memory` to what the group at `path`, or a group that contains it, has available, if that is less.
 void lower_to_groups(const std::string& root, const GroupFiles& names, std::string path,
                      MachineMemory& memory) {
   for (; !path.empty(); path.erase(path.rfind('/')))

@@ -32,8 +32,8 @@ struct MachineMemory {
 // nullopt if it is unknown. `root` is the directory that has proc and sys, for tests.
 std::optional<MachineMemory> machine_memory(const std::string& root = "");
 
-// The memory that this process may use: that of the machine, or the least limit of the control groups that this
-// process is in. Unlike machine_memory() it also counts groups that do not report what they use.
+// The memory that this process may use: the memory of the machine, or the least limit of the control groups
+// that this process is in. Unlike machine_memory(), this includes groups that do not report what they use.
 uint64_t usable_memory(const std::string& root = "");
 
 // Names this boot of this machine and the network namespace of this process.

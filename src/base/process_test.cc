@@ -76,7 +76,7 @@ TEST(Process, FindsTheListenerOfAPort) {
   ASSERT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), size), 0);
   ASSERT_EQ(::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size), 0);
   const uint16_t port = ntohs(address.sin_port);
-  EXPECT_EQ(find_listener(port), std::nullopt);  // bound, but not listening
+  EXPECT_EQ(find_listener(port), std::nullopt);  // the port is bound, but nothing listens
   ASSERT_EQ(::listen(socket, 1), 0);
   EXPECT_EQ(find_listener(port), ::getpid());
   ::close(socket);

@@ -37,8 +37,8 @@ class QuantileSketch {
   uint64_t count() const { return count_; }
   uint64_t max() const { return max_; }
 
-  // The smallest value that at least `share` (0 to 1) of all values are less than or equal to, within the
-  // error; 0 if there are none.
+  // The smallest value that is not exceeded by at least `share` (0 to 1) of all values, within the error; 0
+  // if there are none.
   uint64_t quantile(double share) const {
     if (count_ == 0) return 0;
     const double exact = share * static_cast<double>(count_);

@@ -54,8 +54,8 @@ struct ErrorDetails {
   std::string statement_id;          // unprepared: the id the client sent
   std::string function;  // function_failure: its name, keyspace above, and the types it was called with
   std::vector<std::string> argument_types;
-  // unavailable, timeouts and failures: the requested consistency (the protocol's number), and how many
-  // responses were required, were received (or could be), and were failures.
+  // For unavailable, timeouts and failures: the requested consistency (the protocol's number), and how many
+  // responses were required, were received (or could have been), and were failures.
   uint16_t consistency = 1;
   int32_t required = 1, received = 0, failures = 0;
   uint16_t failure_reason = 0;  // the protocol's number, for all failures

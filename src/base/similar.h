@@ -8,7 +8,7 @@
 
 namespace sibyl::base {
 
-// How many letters must be added, removed, changed or swapped with their neighbour. Compares bytes.
+// The number of letters that must be added, removed, changed or swapped with their neighbour. Compares bytes.
 size_t edit_distance(std::string_view left, std::string_view right);
 
 // The candidate with the smallest edit distance, ignoring the case of ASCII letters. Empty if none is close:

@@ -48,7 +48,7 @@ void SpaceSaving::add(uint64_t hash, BytesView name) {
   if (entries_.size() < capacity) {
     put({hash, floor_ + 1, floor_, Bytes(name)});
     least_ = 0;
-    search_from_ = capacity;  // least() starts a new pass
+    search_from_ = capacity;  // the next call of least() starts a new pass
     return;
   }
   const uint8_t at = least();

@@ -33,7 +33,7 @@ class SpaceSaving {
   // Adds the counts of `other`.
   void merge(const SpaceSaving& other);
 
-  // How many items were counted.
+  // The number of items that were counted.
   uint64_t total() const { return total_; }
   // No unlisted item occurred more often than this.
   uint64_t floor() const { return entries_.size() < capacity ? floor_ : smallest(); }
@@ -66,7 +66,7 @@ class SpaceSaving {
   uint64_t total_ = 0;
   uint64_t floor_ = 0;       // floor of merged counters, while entries are free
   uint64_t least_ = 0;       // lower bound of the smallest count
-  uint8_t search_from_ = 0;  // least() searches from here
+  uint8_t search_from_ = 0;  // least() continues its search here
 };
 
 }  // namespace sibyl::base

@@ -52,7 +52,7 @@ class StatementScope {
 namespace statement {
 struct ThreadState {
   const Interrupt* interrupt = nullptr;
-  int64_t work_left = 0;  // until the next interrupt check
+  int64_t work_left = 0;  // the work until the next interrupt check
 };
 extern constinit thread_local ThreadState thread_state;
 void ask_interrupt();

@@ -48,7 +48,8 @@ struct EndAfter : Interrupt {
   mutable int left;
 };
 
-// So that a statement can leave its thread before a long step.
+// A statement may leave its thread before a long step, so the interrupt must know how long the step will
+// take.
 TEST_F(StatementTest, the_interrupt_sees_the_next_step) {
   struct Recorder : Interrupt {
     Status check() const override {

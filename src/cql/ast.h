@@ -29,9 +29,9 @@ struct QualifiedName {
 
 // A type as written: `int`, `frozen<list<text>>`, `ks.address`, `vector<float, 3>`, `'org.apache...Type'`.
 struct RawType {
-  std::string keyspace;  // of a user type, if written
+  std::string keyspace;  // keyspace of a user type, if written
   std::string name;      // int, list, set, map, tuple, vector, or a user type's name; lower case if unquoted
-  std::vector<RawType> parameters;  // of list, set, map, tuple, vector
+  std::vector<RawType> parameters;  // parameters of a list, set, map, tuple or vector
   uint32_t dimension = 0;           // of vector
   bool frozen = false;              // frozen<...> around it
   bool custom = false;              // a quoted class name
@@ -138,8 +138,8 @@ struct Relation {
   enum class Target {
     column,   // c op x
     element,  // c[key] op x
-    columns,  // (a, b) op (x, y)
-    token,    // token(a, b) op x
+    columns,  // relation on several columns: (a, b) op (x, y)
+    token,    // relation on the token: token(a, b) op x
     custom,   // expr(index, x)
   };
   Target target = Target::column;
@@ -209,7 +209,7 @@ struct Assignment {
     set,       // c = x, c[i] = x, c.f = x
     add,       // c = c + x, c += x
     subtract,  // c = c - x, c -= x
-    prepend,   // c = x + c
+    prepend,   // the assignment c = x + c
   };
   std::string column;
   ExpressionPtr element_key;

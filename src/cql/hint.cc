@@ -22,8 +22,8 @@ std::string upper(std::string text) {
   return text;
 }
 
-// The last word before a mistake, the word before the name that ends there, and the first word, in upper
-// case.
+// Words before a mistake, in upper case: the last word, the word before the name at the end of the text, and
+// the first word.
 struct LastWords {
   std::string last, before_name, first;
   std::string written;  // the last one, as it is written

@@ -238,7 +238,7 @@ bool is_unreserved_keyword(TokenKind kind);
 // the name instead of this token.
 bool follows_table_name(TokenKind kind);
 
-// True for a constant that is written without quotes.
+// True for constants that are written without quotes.
 constexpr bool is_bare_constant(TokenKind kind) {
   switch (kind) {
     case TokenKind::integer:

@@ -122,7 +122,7 @@ void Lexer::move_to(uint32_t end) {
       ++line_;
       column_ = 0;
     } else if (c < 0x80 || c >= 0xC0) {
-      column_ += c >= 0xF0 ? 2 : 1;  // four bytes are a surrogate pair
+      column_ += c >= 0xF0 ? 2 : 1;  // a character of four bytes is two UTF-16 units
     }
   }
 }

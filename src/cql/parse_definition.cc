@@ -1,4 +1,4 @@
-// CREATE and ALTER of keyspaces, tables, types, indexes and views, and the properties after WITH.
+// Parses CREATE and ALTER of keyspaces, tables, types, indexes and views, and the properties after WITH.
 #include <algorithm>
 #include <charconv>
 #include <utility>

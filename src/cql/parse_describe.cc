@@ -46,7 +46,7 @@ bool Parser::describe_all(Describe& result) {
   return true;
 }
 
-// [FULL] SCHEMA, [ONLY] KEYSPACE [name]
+// Parses [FULL] SCHEMA and [ONLY] KEYSPACE [name].
 bool Parser::describe_keyspaces(Describe& result) {
   result.full = accept(TokenKind::kw_full);
   if (result.full && !is(TokenKind::kw_schema)) mismatched("K_SCHEMA");

@@ -1,4 +1,5 @@
-// Terms (values in statements) and selectors (what SELECT computes). One grammar; selectors allow more.
+// Parses terms (values in statements) and selectors (what SELECT computes). Both have one grammar; selectors
+// allow more.
 #include <utility>
 
 #include "cql/statement_parser.h"
@@ -84,8 +85,8 @@ ExpressionPtr Parser::signed_operand(Context context) {
   return make(at, Negation{context == Context::selector ? signed_operand(context) : operand(context)});
 }
 
-// If nothing in the grammar may follow a term here, the error is "no viable alternative", whatever is
-// expected.
+// Fails with "no viable alternative" at a token that no rule of the grammar permits after a term, even if a
+// certain token was expected.
 void Parser::check_after_term() {
   switch (kind()) {
     case TokenKind::end:
@@ -299,7 +300,8 @@ ExpressionPtr Parser::function_call(Context context) {
   return make(at, std::move(result));
 }
 
-// If nothing may follow a column in a selector here, the error shows the column.
+// Fails at a token that no rule of the grammar permits after a column in a selector. The error then shows the
+// column.
 void Parser::check_after_column(const Token& column) {
   switch (kind()) {
     case TokenKind::end:

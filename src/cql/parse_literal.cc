@@ -176,7 +176,7 @@ void Parser::check_inside(Context context, const Token& open) {
 bool Parser::at_type_hint(Context context) {
   if (!is_name(ahead(1).kind) && !is_ahead(1, TokenKind::string) && !is_ahead(1, TokenKind::kw_set))
     return false;
-  // `(f(`, `(a,`, `(a +` and the like cannot be types: decided without copying the state.
+  // Texts such as `(f(`, `(a,` and `(a +` cannot be types. Return early, without copying the state.
   switch (ahead(2).kind) {
     case TokenKind::dot:
     case TokenKind::less:

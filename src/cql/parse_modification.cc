@@ -68,7 +68,7 @@ Update Parser::update() {
   return result;
 }
 
-// A column may be set once, or changed in parts.
+// A column may be set as a whole once, or several of its parts may be changed.
 void Parser::check_assignment(const Assignment& last, AssignedColumns& assigned) {
   const bool sets_all =
       last.kind == Assignment::Kind::set && last.element_key == nullptr && last.field.empty();

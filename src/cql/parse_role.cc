@@ -238,7 +238,7 @@ bool Parser::at_permissions() {
          is_ahead(1, TokenKind::kw_permission);
 }
 
-// An empty list means ALL.
+// Parses permissions. An empty list means ALL.
 std::vector<std::string> Parser::permissions() {
   std::vector<std::string> result;
   if (accept(TokenKind::kw_all)) {

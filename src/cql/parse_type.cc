@@ -52,7 +52,7 @@ bool Parser::at_type() const {
   return is_name(kind()) || is(TokenKind::string) || is(TokenKind::kw_set);
 }
 
-// If nothing in the grammar may follow a type here, an error after a keyword shows the keyword.
+// Fails at a token that no rule of the grammar permits after a type. The error shows the type's keyword.
 void Parser::check_after_type(const Token& name) {
   switch (kind()) {
     case TokenKind::end:
@@ -127,7 +127,7 @@ RawType Parser::frozen_type() {
   expect(TokenKind::less);
   const bool native = is_native_type(kind()) && !is_ahead(1, TokenKind::dot);
   RawType result = type();
-  // Whether the class of a custom type may be frozen is not known here.
+  // It is not known here whether the class of a custom type may be frozen.
   if (native) {
     reject("frozen<> is only allowed on collections, tuples, and user-defined types (got " + print(result) +
            ")");

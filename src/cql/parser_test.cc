@@ -289,7 +289,7 @@ TEST(ParserLimits, CommentsAndListsMayBeLong) {
   EXPECT_TRUE(parse_statement("SELECT * FROM t" + repeat(";", 100'000)).has_value());
 }
 
-// Each one is compared with all before it.
+// All properties and assignments are compared with earlier ones, which must not take quadratic time.
 TEST(ParserLimits, PropertiesAndAssignmentsTakeLinearTime) {
   std::string map, list, elements;
   for (int i = 0; i < 100'000; ++i) {

@@ -97,7 +97,7 @@ void Writer::comparison(const Compared& compared) {
     expression(*compared.values[1]);
   } else if (is_shape_ && std::all_of(compared.values.begin(), compared.values.end(),
                                       [](const ExpressionPtr& value) { return is_constant(*value); })) {
-    put("?");  // for any number of values
+    put("?");  // one `?` stands for any number of values
   } else {
     put("(");
     expressions(compared.values);
@@ -275,7 +275,7 @@ void Writer::node(const Batch& node) {
   put(" APPLY BATCH");
 }
 
-// A shape lists each kind of statement once, in a fixed order.
+// A shape has each distinct statement once, sorted by its text.
 void Writer::batch_statements(const std::vector<Modification>& statements) {
   std::set<std::string> kinds;
   for (const Modification& modification : statements) {

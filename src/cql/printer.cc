@@ -323,7 +323,7 @@ void Writer::node(const ColumnReference& node) {
 
 void Writer::node(const FieldSelection& node) {
   operand(*node.of, modifier_binding);
-  // `0.f` would parse as a number.
+  // Without a space, `0.f` would parse as a number.
   put(std::holds_alternative<Literal>(node.of->node) ? " ." : ".");
   name(node.field);
 }
@@ -336,7 +336,7 @@ void Writer::node(const ElementSelection& node) {
 }
 
 namespace {
-// True for the ends of texts and numbers, which no dot joins.
+// True for the ends of texts and numbers: a dot beside them stays a token of its own.
 bool is_clear_of_dots(char c) {
   return c == '\'' || (c >= '0' && c <= '9');
 }
@@ -345,7 +345,7 @@ bool is_clear_of_dots(char c) {
 void Writer::node(const SliceSelection& node) {
   bracketed(*node.of);
   put("[");
-  // Without spaces if the ends cannot join the dots, as Cassandra writes it: m['a'..'b'].
+  // As in Cassandra, there are no spaces if the ends cannot be confused with the dots: m['a'..'b'].
   if (node.from) {
     expression(*node.from);
     if (!is_clear_of_dots(out_.back())) put(" ");

@@ -54,7 +54,7 @@ class Parser {
   // --- Errors (parser.cc)
   // Records that Cassandra has read one more token here: an error at this token shows it.
   void note_lookahead() { lookahead_at_ = token_.offset; }
-  [[noreturn]] void no_viable_alternative();  // at the current token
+  [[noreturn]] void no_viable_alternative();  // reports the error at the current token
   [[noreturn]] void no_viable_alternative(const Token& at, const Token& shown);
   [[noreturn]] void mismatched(std::string_view expecting);
   [[noreturn]] void refuse(const Token& at, const Token& shown, std::string_view what);
@@ -179,7 +179,7 @@ class Parser {
   Assignment assignment();
   void assigned_value(Assignment& result);
   struct Assigned {
-    bool is_set = false;  // the column as a whole
+    bool is_set = false;  // the column is assigned as a whole
     std::unordered_set<std::string> fields;
   };
   using AssignedColumns = std::unordered_map<std::string, Assigned>;  // columns assigned so far
@@ -265,7 +265,7 @@ class Parser {
   uint32_t depth_ = 0;
   uint32_t markers_ = 0;
   uint32_t tokens_ = 0;
-  bool expects_value_ = false;       // at a name that cannot be a value
+  bool expects_value_ = false;       // the current token is a name, but a value is required
   bool expects_column_ = false;      // between the columns of CREATE TABLE and CREATE TYPE
   bool stop_before_column_ = false;  // in `c = x + c`: the sum ends before `+ c`
 };

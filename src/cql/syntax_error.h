@@ -27,7 +27,7 @@ struct SyntaxErrorPlace {
 std::string bounded(std::string message);
 // "line 1:9 <what> (SELECT * [FORM]...)".
 base::Error make_syntax_error(std::string_view text, const SyntaxErrorPlace& place, std::string_view what);
-// 'FROM', with line ends escaped.
+// Returns the token in quotes, with line ends escaped: 'FROM'.
 std::string shown_token(std::string_view text, const Token& token);
 
 }  // namespace sibyl::cql

@@ -35,7 +35,8 @@ TEST(Checksum, PayloadsBeginWithFourHiddenBytes) {
                                               "123456789"));
 }
 
-// Long payloads are computed by zlib, short ones by tables, and the last bytes of those one at a time.
+// Long payloads are computed by zlib, short ones by tables. The last bytes of short ones are computed one at
+// a time.
 TEST(Checksum, IsTheSameFunctionForEverySize) {
   const Bytes prefix("\xFA\x2D\x55\xCA");
   for (const size_t begin : {0, 1, 3})

@@ -20,7 +20,7 @@ ErrorMessage to_message(const base::Error& error) {
   message.received = error.details().received;
   message.failures = error.details().failures;
   message.data_present = error.details().data_present;
-  // The only node is the one that failed.
+  // There is only one node, and it is the one that failed.
   for (int32_t i = 0; i < message.failures; ++i)
     message.failure_reasons.emplace_back(Bytes("\x7f\0\0\1", 4), error.details().failure_reason);
   return message;

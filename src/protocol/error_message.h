@@ -12,14 +12,15 @@
 
 namespace sibyl::protocol {
 
-// The code decides which fields are sent.
+// Which fields are sent depends on the code.
 struct ErrorMessage {
   base::ErrorCode code = base::ErrorCode::server;
   std::string message;
   Consistency consistency = Consistency::one;  // unavailable, timeouts, failures, cas_write_unknown
-  int32_t received = 0;                        // timeouts, failures; unavailable: live replicas
-  int32_t required = 1;                        // timeouts, failures, unavailable
-  int32_t failures = 0;                        // failures, up to v4
+  // For timeouts and failures; for unavailable, the number of live replicas.
+  int32_t received = 0;
+  int32_t required = 1;                                     // timeouts, failures, unavailable
+  int32_t failures = 0;                                     // for failures, up to v4
   std::vector<std::pair<Bytes, uint16_t>> failure_reasons;  // failures, from v5: address and reason
   std::string write_type = "SIMPLE";                        // write_timeout, write_failure
   bool data_present = false;                                // read_timeout, read_failure

@@ -44,7 +44,7 @@ std::string_view direction_name(Direction direction) {
   return direction == Direction::request ? "REQUEST" : "RESPONSE";
 }
 
-// v1 and v2 had a shorter header with a one-byte stream. The response uses the same header.
+// The header of v1 and v2 is shorter, with a one-byte stream. The response uses the same header.
 FrameStep refuse_version(BytesView bytes, uint8_t version) {
   const bool short_header = version < static_cast<uint8_t>(Version::v3);
   FrameStep step;

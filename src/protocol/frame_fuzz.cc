@@ -135,7 +135,8 @@ void walk(BytesView bytes, Direction direction) {
   }
 }
 
-// A segment with correct checksums around any payload. With lz4 the payload claims `plain_size` bytes.
+// Returns a segment with correct checksums around any payload. With lz4 the payload claims `plain_size`
+// bytes.
 Bytes sealed(BytesView payload, bool is_self_contained, Compression compression, uint64_t plain_size) {
   const size_t header_bytes = compression == Compression::none ? 3 : 5;
   uint64_t header = payload.size();
@@ -175,7 +176,7 @@ void walk_segments(BytesView bytes, Compression compression, Direction direction
   }
 }
 
-// Two segments of one frame, or one segment with many frames. The first byte says where to split.
+// Parses two segments of one frame, or one segment with many frames. The first byte says where to split.
 void walk_sealed(BytesView bytes, Direction direction) {
   if (bytes.empty() || bytes.size() > largest_payload) return;
   const size_t cut = static_cast<uint8_t>(bytes[0]) % bytes.size();

@@ -51,7 +51,7 @@ void read_parameters(WireReader& reader, Version version, QueryParameters& param
   if (!has_wide_query_flags(version)) return;
   if (has(query_flag::keyspace)) parameters.keyspace = reader.string();
   if (has(query_flag::now_seconds)) parameters.now_seconds = reader.int_();
-  // Cassandra's marker for "not given".
+  // This number is Cassandra's marker for "not given".
   if (parameters.now_seconds == std::numeric_limits<int32_t>::min()) parameters.now_seconds.reset();
 }
 

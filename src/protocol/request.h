@@ -27,7 +27,7 @@ struct QueryParameters {
   Consistency serial_consistency = Consistency::serial;
   bool skip_metadata = false;
   std::vector<types::ValueView> values;
-  std::vector<std::string_view> names;  // as many as values, or none
+  std::vector<std::string_view> names;  // as many names as values, or none
   std::optional<int32_t> page_size;
   std::optional<BytesView> paging_state;
   std::optional<int64_t> timestamp_micros;
@@ -63,7 +63,7 @@ struct Batch {
   };
   Kind kind = Kind::logged;
   std::vector<Statement> statements;
-  std::vector<types::ValueView> values;  // of all statements, in order
+  std::vector<types::ValueView> values;  // values of all statements, in order
   QueryParameters parameters;            // without values
 };
 

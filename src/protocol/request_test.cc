@@ -91,7 +91,7 @@ TEST(Request, DecodingClearsThePreviousMessage) {
 
 TEST(Request, NegativeLengths) {
   Query decoded;
-  // -2 means unset from v4 on, and null before. -3 is an error from v4 on.
+  // From v4 on, -2 means unset and -3 is an error. Before, -2 is null.
   const Bytes unset =
       hex("0000000178"
           "0001"

@@ -113,7 +113,7 @@ RowsResult read_rows(WireReader& reader, Version version) {
   result.paging_state = std::move(metadata.paging_state);
   result.new_metadata_id = std::move(metadata.new_metadata_id);
   const int32_t count = reader.int_();
-  // Rows without columns take no bytes, so nothing else would bound their number.
+  // Rows without columns take no bytes, so their number would have no limit.
   if (count < 0 || (count > 0 && result.column_count == 0))
     reader.fail(fmt::format("Invalid row count {}", count));
   const BytesView rows = reader.rest();
@@ -210,7 +210,8 @@ void append_prepared_result(Bytes& out, Version version, const PreparedHeader& h
   append_int(out, global ? metadata_flag::global_tables_spec : 0);
   append_int(out, static_cast<int32_t>(header.markers.size()));
   if (has_partition_key_indexes(version)) {
-    // If the markers belong to several tables, their indexes would not name a single partition.
+    // If the markers belong to several tables, the indexes of the key markers would not name a single
+    // partition.
     const auto keys = global ? header.partition_key_markers : std::span<const uint16_t>();
     append_int(out, static_cast<int32_t>(keys.size()));
     for (const uint16_t marker : keys) append_short(out, marker);

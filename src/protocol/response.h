@@ -56,11 +56,13 @@ void append_schema_change_result(Bytes& out, Version version, const SchemaChange
 struct RowsHeader {
   std::span<const ColumnView> columns;
   bool skip_metadata = false;
-  std::optional<BytesView> paging_state;     // set if there are more rows
-  std::optional<BytesView> new_metadata_id;  // v5: set if the client's is outdated; excludes skip_metadata
+  std::optional<BytesView> paging_state;  // set if there are more rows
+  // From v5: set if the client's id is outdated; excludes skip_metadata.
+  std::optional<BytesView> new_metadata_id;
   uint32_t row_count = 0;
 };
-// The caller appends the rows after it: for each row and column an [int] length (-1: null) and the bytes.
+// Appends the part before the rows. The caller then appends the rows: for each row and column an [int] length
+// (-1: null) and the bytes.
 void append_rows_header(Bytes& out, Version version, const RowsHeader& header);
 
 struct PreparedHeader {
@@ -78,7 +80,7 @@ struct RowsResult {
   std::optional<Bytes> paging_state;
   std::optional<Bytes> new_metadata_id;
   uint32_t row_count = 0;
-  Bytes rows;  // has been checked to hold row_count times column_count values
+  Bytes rows;  // checked: these bytes have row_count times column_count values
 };
 struct PreparedResult {
   Bytes id;

@@ -153,7 +153,7 @@ TEST(Response, ChangedMetadataMatchesRecordedBytes) {
   const auto decoded = decode_result(out, Version::v5);
   ASSERT_TRUE(decoded);
   EXPECT_EQ(std::get<RowsResult>(*decoded).new_metadata_id, metadata_id);
-  // The same with a paging state, which comes first.
+  // With a paging state, the state comes first.
   header.paging_state = "pq";
   Bytes paged;
   append_rows_header(paged, Version::v5, header);

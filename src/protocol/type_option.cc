@@ -114,7 +114,7 @@ TypePtr read_nested(WireReader& reader, Version version, int depth) {
     default:
       break;
   }
-  if (id == 0x000A) return types::scalar(Kind::text);  // the number of text in old servers
+  if (id == 0x000A) return types::scalar(Kind::text);  // this is the number of text in old servers
   if (id > static_cast<uint16_t>(Kind::duration)) {
     reader.fail(fmt::format("Unknown type option {}", id));
     return nullptr;

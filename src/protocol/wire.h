@@ -73,7 +73,7 @@ class WireReader {
  public:
   explicit WireReader(BytesView bytes) : rest_(bytes) {}
 
-  // After a failure each returns zero or an empty value.
+  // After a failure, each of these returns zero or an empty value.
   uint8_t byte();
   uint16_t short_();
   int32_t int_();

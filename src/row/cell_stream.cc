@@ -62,7 +62,7 @@ class ColumnFilter {
  public:
   explicit ColumnFilter(std::span<const uint32_t> columns) : columns_(columns) {}
 
-  // Returns false for a cell of which only the latest of its column is kept.
+  // Returns false for a cell that is needed only if it is the latest one of its column.
   bool keeps(const Cell& cell) {
     while (!columns_.empty() && columns_.front() < cell.column) columns_ = columns_.subspan(1);
     if (!columns_.empty() && columns_.front() == cell.column) return true;
@@ -77,7 +77,7 @@ void insert_sorted(const Cell& cell, std::vector<Cell>& cells) {
   cells.insert(std::upper_bound(cells.begin(), cells.end(), cell, codec::precedes), cell);
 }
 
-// The most cells that decode_columns() keeps. Returns nullopt if the bytes are not a fragment.
+// The maximum number of cells that decode_columns() keeps. Returns nullopt if the bytes are not a fragment.
 std::optional<size_t> count_kept(CellStream& cells, std::span<const uint32_t> columns) {
   ColumnFilter filter(columns);
   size_t kept = 0;
@@ -100,7 +100,7 @@ bool decode_columns(BytesView bytes, std::span<const uint32_t> columns, Fragment
   fragment.cells.reserve(*kept);
   cells.restart();
   ColumnFilter filter(columns);
-  std::optional<Cell> latest;  // of the cells of one column that are not kept
+  std::optional<Cell> latest;  // the latest of one column's cells that keeps() rejects
   for (Cell cell; cells.next(cell);) {
     if (latest && latest->column != cell.column) {
       insert_sorted(*latest, fragment.cells);
@@ -143,7 +143,8 @@ void MergedCells::restart() {
   for (size_t at = heap_.size() / 2; at-- > 0;) sift_down(at);
 }
 
-// While one part has the smallest cells, as a list that was appended to, this compares with two others.
+// If the same part keeps having the smallest cell, as with a list that was appended to, this compares it with
+// two others only.
 void MergedCells::sift_down(size_t at) {
   Part* const part = heap_[at];
   for (;;) {
@@ -179,7 +180,7 @@ bool MergedCells::next(Cell& cell) {
   return false;
 }
 
-// The winner of several cells is the latest. If it is covered, so are the others.
+// The winner of several cells is the latest. If the winner is covered, so are the other cells.
 bool MergedCells::is_covered(const Cell& cell) {
   if (head_.deletion.covers(cell.timestamp)) return true;
   const auto& deletions = head_.column_deletions;

@@ -47,15 +47,16 @@ class CellStream {
   bool has_cells_ = false;
 };
 
-// True for the same bytes as decode(). Counts the cells.
+// Returns true for the bytes that decode() accepts. Counts the cells.
 bool is_fragment(BytesView bytes, size_t* cells = nullptr);
 
-// As decode(), but stores no cells.
+// Like decode(), but does not store cells.
 bool decode_head(BytesView bytes, Fragment& head);
 
-// As decode(), for a reader that needs the cells of these columns only (sorted ids). Of the others, their tombstones, their
-// expiring cells and the latest of the rest are kept: whether the row exists, and how many tombstones it has, does not
-// change, whatever deletion covers it. The cells are counted first and their memory is allocated at once, as in decode().
+// Like decode(), for a reader that needs only the cells of these columns (sorted ids). Of the other columns,
+// only tombstones, expiring cells and the latest of the remaining cells are kept. With these cells, the
+// reader finds the same as with all cells: whether the row exists, and how many tombstones it has, whatever
+// deletion covers it. The cells are counted first and their memory is allocated at once, as in decode().
 bool decode_columns(BytesView bytes, std::span<const uint32_t> columns, Fragment& fragment);
 
 // The cells of the merge of several fragments.
@@ -83,7 +84,7 @@ class MergedCells {
   bool is_covered(const Cell& cell);
 
   std::deque<Part> parts_;
-  std::vector<Part*> heap_;  // of the parts that have a cell; the first cell is at the front
+  std::vector<Part*> heap_;  // a heap of the parts that have a cell; the first cell is at the front
   Fragment head_;
   size_t next_deletion_ = 0;
   bool may_have_expiring_ = false, may_have_tombstones_ = false;

@@ -21,7 +21,7 @@ Bytes streamed(const std::vector<Bytes>& fragments, size_t min_bytes_of_part) {
   return out;
 }
 
-// Merges by decoding everything.
+// Merges by decoding all fragments.
 Bytes model(const std::vector<Bytes>& fragments) {
   Fragment merged;
   std::deque<Fragment> decoded;
@@ -77,7 +77,7 @@ int64_t tombstones_of(const Fragment& fragment, int64_t now, const Deletion& cov
   });
 }
 
-// A reader of some columns sees the same of them as a reader of all.
+// A reader of some columns sees the same cells in them as a reader of all columns.
 RC_GTEST_PROP(CellStreamProperty, DecodedColumnsAreVisibleAsInTheWholeRow, ()) {
   const Bytes bytes = generate::anything();
   std::vector<uint32_t> columns;
@@ -98,7 +98,7 @@ RC_GTEST_PROP(CellStreamProperty, DecodedColumnsAreVisibleAsInTheWholeRow, ()) {
   RC_ASSERT(print(some) == print(all));
 }
 
-// A streamed purge gives the same bytes as one of the decoded fragment.
+// A streamed purge gives the same bytes as a purge of the decoded fragment.
 RC_GTEST_PROP(CellStreamProperty, StreamedPurgeEqualsDecodedPurge, ()) {
   const Bytes bytes = generate::encoded_fragment();
   PurgeRules rules;
@@ -145,7 +145,8 @@ Bytes elements(int first, int count, int step, int64_t timestamp, size_t value_b
   return out;
 }
 
-// Large enough for merge() to stream, with parts of all sizes: many of one element, some of thousands.
+// The collection is large enough for merge() to stream it. The parts have all sizes: many have one element,
+// some have thousands.
 TEST(CellStream, LargeCollectionsMergeLikeDecodedOnes) {
   std::vector<Bytes> fragments;
   for (int i = 0; i < 20; ++i) fragments.push_back(elements(i * 900, 1000, 1, 100 + i % 3, 10));

@@ -20,7 +20,8 @@ TEST(Counter, RefusesOtherBytes) {
   CounterValue decoded;
   for (const base::BytesView bytes : {"", "\x02", "\x02\x02\x02", "\x82"})
     EXPECT_FALSE(decode_counter(bytes, decoded)) << base::to_hex(bytes);
-  EXPECT_FALSE(decode_counter(base::BytesView("\x82\x00\x02", 3), decoded));  // not the shortest form
+  // The number is not in its shortest form.
+  EXPECT_FALSE(decode_counter(base::BytesView("\x82\x00\x02", 3), decoded));
 }
 
 TEST(Counter, IncrementsFromNothing) {

@@ -31,7 +31,8 @@ void write_fragment(const Fragment& fragment, const Base& base, Writer& writer) 
   }
 }
 
-// The bound is fast, and up to 64 bytes too large for each cell. Large fragments are measured instead.
+// An upper bound that is fast to compute, but up to 64 bytes too large for each cell. Large fragments are
+// measured instead.
 size_t size_bound(const Fragment& fragment, const Base& base) {
   constexpr size_t max_bounded_cells = 256;
   if (fragment.cells.size() > max_bounded_cells) {

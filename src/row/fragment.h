@@ -37,7 +37,7 @@ struct Deletion {
 struct Marker {
   int64_t timestamp = no_timestamp;
   int32_t time_to_live = 0;     // seconds; 0: never expires
-  int64_t expires_seconds = 0;  // set if time_to_live != 0
+  int64_t expires_seconds = 0;  // set if time_to_live is not 0
   bool exists() const { return timestamp != no_timestamp; }
   bool is_live(int64_t now_seconds) const {
     return exists() && (time_to_live == 0 || now_seconds < expires_seconds);
@@ -71,7 +71,8 @@ struct Cell {
   }
 };
 
-// The deletion of a whole multi-cell column. `c = {...}` and `DELETE c` write one below the new elements.
+// The deletion of a whole multi-cell column. `c = {...}` and `DELETE c` write it with a timestamp one below
+// that of the new elements.
 struct ColumnDeletion {
   uint32_t column = 0;
   Deletion deletion;
@@ -81,7 +82,7 @@ struct ColumnDeletion {
 // that built it.
 struct Fragment {
   Marker marker;
-  Deletion deletion;  // of the row, or of the partition in a partition record
+  Deletion deletion;  // the deletion of the row or, in a partition record, of the partition
   // Set in a partition record if the partition has range deletions. A write of a range deletion must set it
   // in the same write set, because readers skip the search for range deletions if it is not set.
   bool has_range_deletions = false;

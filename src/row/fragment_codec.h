@@ -46,7 +46,7 @@ inline int64_t advance(int64_t from, int64_t by) {
   return static_cast<int64_t>(static_cast<uint64_t>(from) + static_cast<uint64_t>(by));
 }
 
-// The order of cells in a fragment.
+// Returns true if `left` is before `right` in a fragment.
 inline bool precedes(const Cell& left, const Cell& right) {
   if (left.column != right.column) return left.column < right.column;
   return left.path < right.path;
@@ -55,7 +55,7 @@ inline bool precedes(const Cell& left, const Cell& right) {
 // Values shared by most items of a fragment, which are written only once.
 struct Base {
   uint8_t flags = 0;
-  bool timed = false;  // some item has a timestamp
+  bool timed = false;  // at least one item has a timestamp
   int64_t timestamp = 0;
   int32_t time_to_live = 0;
   int64_t expires_seconds = 0;

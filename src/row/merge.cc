@@ -94,7 +94,7 @@ struct Scratch {
   }
 };
 
-// Trims also if memory is exhausted during the merge.
+// Trims the vectors even if memory is exhausted during the merge.
 struct TrimAtEnd {
   Scratch& scratch;
   ~TrimAtEnd() { scratch.trim(); }
@@ -127,7 +127,7 @@ const Marker& reconcile(const Marker& left, const Marker& right) noexcept {
 
 namespace {
 
-// Decodes all fragments. `out` is not a fragment if none of them is.
+// Merges by decoding all fragments. If none of them is valid, `out` is not a fragment either.
 void merge_decoded(std::span<const BytesView> fragments, Bytes& out) {
   thread_local Scratch scratch;
   const TrimAtEnd trim{scratch};
@@ -167,7 +167,7 @@ class StreamedParts {
     if (group_.size() > 1) {
       Bytes& merged = merged_groups_.emplace_back();
       merge_decoded(group_, merged);
-      merged.shrink_to_fit();  // it was allocated for the worst case
+      merged.shrink_to_fit();  // shrink, because it was allocated for the worst case
       add_part(merged);
     }
     group_.clear();
@@ -225,7 +225,7 @@ void merge(std::span<const BytesView> fragments, Bytes& out) {
 
 namespace {
 
-// The same for the marker and the deletions.
+// Does the same as purge_cell(), for the marker and the deletions.
 void purge_head(Fragment& fragment, const PurgeRules& rules) {
   const Deletion& covering = rules.covering;
   Marker& marker = fragment.marker;
@@ -244,7 +244,7 @@ void purge_head(Fragment& fragment, const PurgeRules& rules) {
   });
 }
 
-// Returns true if the cell must be dropped. Removes the value of an expired one.
+// Returns true if the cell must be dropped. If the cell has expired, removes its value.
 bool purge_cell(Cell& cell, const PurgeRules& rules) {
   if (rules.covering.covers(cell.timestamp)) return true;
   if (cell.is_live(rules.now_seconds)) return false;

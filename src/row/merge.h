@@ -25,8 +25,8 @@ namespace sibyl::row {
 // Merges any number of encoded fragments, in any order, into `out`, which must not alias them. Merging no
 // fragments gives empty bytes; merging one gives the same bytes.
 //
-// The result needs memory for its bytes only: large fragments are merged cell by cell (cell_stream.h). Many small
-// fragments with large contents together need as much again.
+// The result needs memory for its bytes only: large fragments are merged cell by cell (cell_stream.h). Many
+// small fragments that are large together need the same amount again.
 void merge(std::span<const BytesView> fragments, Bytes& out);
 
 // Merges cell by cell, whatever the size. merge() chooses it for 64 KiB and more. Smaller parts than `min_part_bytes`
@@ -69,8 +69,8 @@ bool purge(Fragment& fragment, const PurgeRules& rules);
 // True for a deleted or expired cell that purge() drops.
 bool is_forgettable(const Cell& cell, int64_t now_seconds, int64_t gc_before_seconds);
 
-// As purge() for the fragment that `bytes` encode, without decoding all cells. `head` holds everything else of it; its
-// has_range_deletions may have been cleared. Replaces `out` only if the result is `changed`.
+// Like purge() for the fragment that `bytes` encode, without decoding all cells. `head` has everything except
+// the cells; its has_range_deletions may have been cleared. Replaces `out` only if the result is `changed`.
 enum class Purged : uint8_t { unchanged, changed, removed };
 Purged purge_streamed(BytesView bytes, Fragment& head, const PurgeRules& rules, Bytes& out);
 

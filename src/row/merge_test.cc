@@ -172,7 +172,7 @@ Bytes purged(const Bytes& bytes, const Deletion& covering, int64_t now, int64_t 
   return out;
 }
 
-// Purging a whole record: no reader at or after `now` sees a difference.
+// After a whole record is purged, no reader at or after `now` sees a difference.
 RC_GTEST_PROP(PurgeProperty, PurgingAWholeRecordIsInvisible, ()) {
   const Bytes record = generate::encoded_fragment();
   const Deletion covering = *rc::gen::inRange(0, 2) == 0 ? generate::deletion() : Deletion{};
@@ -182,7 +182,7 @@ RC_GTEST_PROP(PurgeProperty, PurgingAWholeRecordIsInvisible, ()) {
   RC_ASSERT(visible(after, covering, reader) == visible(record, covering, reader));
 }
 
-// Purging a part of a record: no reader sees a difference after other parts are merged.
+// After a part of a record is purged, no reader sees a difference once the other parts are merged.
 RC_GTEST_PROP(PurgeProperty, PurgingAPartIsInvisibleAfterMerging, ()) {
   const Bytes part = generate::encoded_fragment(), other = generate::encoded_fragment();
   const Deletion covering = *rc::gen::inRange(0, 2) == 0 ? generate::deletion() : Deletion{};

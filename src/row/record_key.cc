@@ -20,7 +20,7 @@ constexpr size_t partition_key_at = table_id_size + token_size;
 // followed by 0xff inside of a component and by 0x01 at its end.
 size_t raw_component_end(BytesView key, size_t at) {
   while (at < key.size()) {
-    // Numbers have runs of zeros, for which calls of memchr would cost more.
+    // In numbers several zeros follow each other. There, calls of memchr would cost more than this check.
     if (key[at] != 0) {
       const void* zero = std::memchr(key.data() + at, 0, key.size() - at);
       if (zero == nullptr) return BytesView::npos;
@@ -34,7 +34,7 @@ size_t raw_component_end(BytesView key, size_t at) {
   return BytesView::npos;
 }
 
-// Replaces `value` with the bytes of the component that `raw` consists of. Returns false if it is not exactly one.
+// Decodes `raw` into `value` if it is exactly one component. Otherwise returns false.
 bool decode_whole_component(BytesView raw, Bytes& value) {
   bool is_whole = false;
   value.resize_and_overwrite(raw.size(), [&](char* out, size_t) -> size_t {

@@ -16,7 +16,7 @@ struct Parts {
   int64_t token = 0;
   Bytes partition;
   RecordKind kind = RecordKind::row;
-  Bytes clustering;  // of a row; the begin of a range deletion
+  Bytes clustering;  // the clustering bytes of a row, or the begin of a range deletion
   std::optional<Bytes> end;
 
   Bytes key() const {

@@ -108,7 +108,7 @@ base::Result<DroppedColumn> decode_dropped_column(const json::value& value) {
 
 // --- Options
 
-// Fractions are stored as text, because Boost's parser may not return the nearest double.
+// Fractions are stored as text, because Boost's parser may not return the nearest double for a number.
 std::string encode_number(double value) {
   return fmt::format("{}", value);
 }

@@ -89,7 +89,7 @@ base::Result<std::vector<TypePtr>> decode_types(const json::array& list) {
 
 base::Result<TypePtr> decode_type_tree(const json::value& value) {
   if (const json::string* name = value.if_string()) {
-    if (*name == "empty") return types::scalar(Kind::empty);  // has no name in CQL
+    if (*name == "empty") return types::scalar(Kind::empty);  // this type has no name in CQL
     if (TypePtr type = types::scalar_by_name(std::string_view(name->data(), name->size()))) return type;
     return corrupted(fmt::format("there is no type '{}'", std::string_view(name->data(), name->size())));
   }

@@ -27,7 +27,7 @@ TextAnalysis::Case letter_case(const Index& index, const std::string& lower_opti
   return TextAnalysis::Case::keep;
 }
 
-// The analysis of a SASI index, by its analyzer.
+// Returns the analysis of a SASI index, which depends on its analyzer.
 TextAnalysis sasi_analysis(const Index& index) {
   TextAnalysis analysis;
   const bool has_class = index.options.contains("analyzer_class");

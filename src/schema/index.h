@@ -9,8 +9,8 @@
 namespace sibyl::schema {
 
 enum class IndexClass : uint8_t {
-  regular,   // Cassandra's built-in: = on a value, CONTAINS, CONTAINS KEY, entries
-  attached,  // SAI: also ranges, and several indexes in one query
+  regular,   // Cassandra's built-in index: = on a value, CONTAINS, CONTAINS KEY, entries
+  attached,  // SAI: serves ranges too, and several indexes in one query
   sasi,      // SASI: ranges and LIKE
 };
 IndexClass class_of(const Index& index);
@@ -21,7 +21,7 @@ std::optional<IndexClass> index_class_by_name(std::string_view name);
 inline constexpr const char* index_target_option = "target";
 inline constexpr const char* index_class_option = "class_name";
 
-// The target as in options: `values(m)`, `"C"`.
+// The target as options spell it: `values(m)`, `"C"`.
 std::string target_text(Index::Target target, const std::string& column);
 // `values`, `keys`, ...; empty for a simple target.
 const char* target_name(Index::Target target);
@@ -46,7 +46,7 @@ struct TextAnalysis {
   std::string delimiter;  // one character
   bool skips_stop_words = false;
   bool stems = false;
-  std::string language;  // of stop words and stems: two letters, or empty
+  std::string language;  // language of stop words and stems: two letters, or empty
 
   bool has_words() const { return words != Words::whole; }
   bool exists() const { return letters != Case::keep || normalise || ascii || has_words(); }

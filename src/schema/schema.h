@@ -31,12 +31,12 @@ const char* to_string(ColumnKind kind);
 // MASKED WITH: users without permission to see the value see the result of this function instead. Its first
 // argument is the value; `arguments` are the others.
 struct ColumnMask {
-  std::string keyspace;  // of the function; "system" for built-in functions
+  std::string keyspace;  // keyspace of the function; "system" for built-in functions
   std::string function;
-  std::vector<TypePtr> argument_types;  // of `arguments`; the column's value, the first argument, is omitted
+  std::vector<TypePtr> argument_types;  // types of `arguments`, without the first argument of the function
   std::vector<std::optional<Bytes>> arguments;
 
-  // As DESCRIBE prints it: system.mask_inner(1, null).
+  // Returns the text that DESCRIBE prints: system.mask_inner(1, null).
   std::string text() const;
   bool operator==(const ColumnMask& other) const;
 };
@@ -46,11 +46,12 @@ struct Column {
   std::string name;
   TypePtr type;
   ColumnKind kind = ColumnKind::regular;
-  uint32_t id = 0;          // identifies the column in records; never reused within the table
-  int position = -1;        // within the partition key or the clustering columns; -1 for others
+  uint32_t id = 0;  // identifies the column in records; never reused within the table
+  // Position within the partition key or the clustering columns; -1 for other columns.
+  int position = -1;
   bool descending = false;  // clustering columns
   ColumnMaskPtr mask;       // nullptr: none
-  bool is_hidden = false;   // of a compact table: statements cannot name it. Set by Table::finish().
+  bool is_hidden = false;   // in a compact table: statements cannot name it. Set by finish().
 
   bool is_partition_key() const { return kind == ColumnKind::partition_key; }
   bool is_clustering() const { return kind == ColumnKind::clustering; }
@@ -100,12 +101,14 @@ struct TableOptions {
 struct Index {
   enum class Target : uint8_t { simple, values, keys, entries, full };
   std::string name;
-  bool is_custom = false;                      // CREATE CUSTOM INDEX, or USING a class
-  std::map<std::string, std::string> options;  // as in system_schema.indexes: target, class_name, ...
+  bool is_custom = false;  // CREATE CUSTOM INDEX, or USING a class
+  // The options as in system_schema.indexes: target, class_name, ...
+  std::map<std::string, std::string> options;
   uint32_t column_id = 0;
   Target target = Target::simple;
   uint32_t storage_id = 0;
-  bool is_built = false;  // older rows have their entries; until then queries do not use the index
+  // true: rows that are older than the index have entries; before, queries do not use it.
+  bool is_built = false;
 
   bool operator==(const Index&) const = default;
 };
@@ -117,11 +120,11 @@ using TablePtr = std::shared_ptr<const Table>;
 // has a value.
 enum class Compact : uint8_t {
   none,
-  // Without declared clustering columns. The declared columns are static. There are also a clustering column
-  // and a regular column, hidden until DROP COMPACT STORAGE.
+  // A table without declared clustering columns. The declared columns are static. A clustering column and a
+  // regular column exist too, which are hidden until DROP COMPACT STORAGE.
   static_,
-  // With clustering columns and one other column. If none was declared, it is hidden and has the type empty.
-  // The last clustering columns of a row may be null.
+  // A table with clustering columns and one other column. If no other column was declared, it is hidden and
+  // has the type empty. The last clustering columns of a row may be null.
   dense,
 };
 
@@ -130,8 +133,8 @@ struct ViewDefinition {
   std::string base_table;  // in the same keyspace
   Bytes base_id;
   bool include_all_columns = false;  // SELECT *: columns added to the base table are added to the view
-  std::string where_clause;          // as in system_schema.views: CQL relations joined by AND
-  bool is_built = false;             // rows written before the view are in it
+  std::string where_clause;          // the relations as in system_schema.views: CQL, joined by AND
+  bool is_built = false;             // true: the view contains the rows that are older than the view
 
   bool operator==(const ViewDefinition&) const = default;
 };
@@ -164,7 +167,7 @@ struct Table {
   bool needs_index_maintenance() const { return !indexes.empty() || !views.empty(); }
   const Index* find_index(std::string_view index) const;
 
-  // Return nullptr if there is none. find() ignores hidden columns.
+  // These return nullptr if there is no such column. find() ignores hidden columns.
   const Column* find(std::string_view column) const;
   const Column* find_even_hidden(std::string_view column) const;
   const Column* find_by_id(uint32_t id) const;
@@ -216,7 +219,7 @@ struct UserAggregate {
   std::string keyspace;
   std::string name;
   std::vector<TypePtr> argument_types;
-  std::string state_function;  // (state, arguments...) -> state, in the same keyspace
+  std::string state_function;  // the function (state, arguments...) -> state, in the same keyspace
   TypePtr state_type;
   std::string final_function;              // (state) -> result; empty: none
   std::optional<Bytes> initial_condition;  // a value of state_type

@@ -99,7 +99,7 @@ class DiskFile : public RandomAccess {
   uint64_t size_;
 };
 
-// Returns the contents of a small file, or an empty text if it does not exist.
+// Returns the contents of a small file, or an empty text if the file does not exist.
 base::Result<std::string> read_if_present(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::string();

@@ -1,4 +1,4 @@
-// The contents of Data.db, decompressed chunk by chunk. Checksums of all chunks are checked.
+// The contents of Data.db, decompressed chunk by chunk. Every chunk's checksum is checked.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,8 @@ struct CompressionInfo {
 };
 base::Result<CompressionInfo> parse_compression_info(base::BytesView bytes, const std::string& file);
 
-// Decompresses one chunk, without its checksum, to exactly `length` bytes. The error is only the reason.
+// Decompresses one chunk, without its checksum, to exactly `length` bytes. The error's message is only the
+// reason.
 base::Status decompress(Compressor compressor, base::BytesView chunk, size_t length, base::Bytes& out);
 
 // A file of known size that is read at offsets.
@@ -38,7 +39,8 @@ base::Result<std::unique_ptr<RandomAccess>> open_random_access(const std::string
 
 class Chunks {
  public:
-  // Without CompressionInfo.db (empty `info`), chunks are those of CRC.db, or of 64 KiB without checksums.
+  // Without CompressionInfo.db (empty `info`), CRC.db lists the chunks. Without CRC.db, chunks have 64 KiB
+  // and no checksums.
   static base::Result<Chunks> make(std::unique_ptr<RandomAccess> data, const std::string& file,
                                    base::BytesView info, base::BytesView checksums, const Files& files);
   static base::Result<Chunks> open(const Files& files);
@@ -58,7 +60,7 @@ class Chunks {
   CompressionInfo info_;
   bool is_compressed_ = false;
   size_t count_ = 0;
-  std::vector<uint32_t> checksums_;  // of chunks that are not compressed
+  std::vector<uint32_t> checksums_;  // checksums of chunks that are not compressed
 };
 
 }  // namespace sibyl::sstable

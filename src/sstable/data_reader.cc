@@ -20,7 +20,7 @@ constexpr uint8_t cell_is_deleted = 0x01, cell_is_expiring = 0x02, cell_has_empt
 constexpr uint8_t live_partition = 0x80;
 constexpr size_t max_clustering_columns = 65'535;
 
-// Kinds of bounds, by Cassandra's numbers.
+// Kinds of bounds, with Cassandra's numbers.
 enum class BoundKind : uint8_t {
   exclusive_end = 0,
   inclusive_start = 1,
@@ -136,7 +136,7 @@ base::Result<ClusteringPrefix> DataReader::take_clustering(size_t size) {
     if (i % 32 == 0) {
       SIBYL_ASSIGN(states, take_vint());
     }
-    const uint64_t state = states >> (i % 32 * 2) & 3;  // 1: empty, 2: null
+    const uint64_t state = states >> (i % 32 * 2) & 3;  // the state 1 means empty, 2 means null
     if (state == 2 || state == 3) return base::fail(damaged("a null in a clustering key"));
     if (state == 1) {
       prefix.emplace_back();
@@ -268,8 +268,9 @@ bool DataReader::read_row_body(Cursor& cursor, uint8_t flags, const std::vector<
   return true;
 }
 
-// Fewer than 64 columns: a bit for each that is missing. Otherwise: how many are missing, then the indexes of those
-// that are present, or missing, whichever are fewer.
+// Reads which columns are present. With fewer than 64 columns: a bit for each column that is missing.
+// Otherwise: the number of missing columns, then the indexes of the present or of the missing columns,
+// whichever are fewer.
 bool DataReader::read_subset(Cursor& cursor, size_t count, std::vector<size_t>& present) const {
   const uint64_t encoded = cursor.vint();
   if (encoded == 0 || count < 64) {

@@ -38,7 +38,7 @@ struct Cell {
   bool is_deleted = false;
   uint32_t local_deletion_time = 0;  // if deleted
   std::optional<Expiry> expiry;
-  base::Bytes path;  // element or field; empty for single-cell columns
+  base::Bytes path;  // the key of the element or field; empty for single-cell columns
   base::Bytes value;
 };
 
@@ -49,7 +49,7 @@ struct Row {
   ClusteringPrefix clustering;
   std::optional<Marker> marker;
   std::optional<Deletion> deletion;
-  std::vector<std::pair<size_t, Deletion>> column_deletions;  // of whole collections and user types
+  std::vector<std::pair<size_t, Deletion>> column_deletions;  // deletions of whole collections and user types
   std::vector<Cell> cells;
 };
 
@@ -94,7 +94,8 @@ class DataReader {
 
   // Returns the next partition, or nullopt at the end of the file. REQUIRES: the items of the last one were read.
   base::Result<std::optional<Partition>> next_partition();
-  // Returns the next item of the partition; `end` after its last. Ranges are returned at their ends.
+  // Returns the next item of the partition; `end` after the last one. A range is returned when its end is
+  // read.
   base::Result<Item> next_item();
 
  private:
@@ -109,7 +110,7 @@ class DataReader {
   base::Result<uint64_t> take_vint();
   base::Result<std::optional<Deletion>> take_partition_deletion();
   base::Result<ClusteringPrefix> take_clustering(size_t size);
-  // Returns the bytes of a row or marker that follow its two sizes: its own and the previous one's.
+  // Skips two sizes, of the row or marker itself and of the previous one, and returns the bytes that follow.
   base::Result<base::BytesView> take_body();
 
   base::Result<Row> read_row(uint8_t flags, uint8_t extended);
@@ -118,7 +119,7 @@ class DataReader {
   bool read_column(Cursor& cursor, size_t index, const types::Type& type, bool has_deletion, Row& row) const;
   bool read_cell(Cursor& cursor, size_t index, const types::Type& type, Row& row) const;
   Deletion read_deletion(Cursor& cursor) const;
-  // Returns false if the marker only begins a range.
+  // Returns false if the marker begins a range and does not end one.
   base::Result<bool> read_marker(RangeDeletion& range);
 
   Chunks chunks_;

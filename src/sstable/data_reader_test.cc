@@ -88,7 +88,7 @@ TEST(DataReader, TruncatedDataIsAnErrorWithAnOffset) {
   const base::Bytes seed = bytes_of(base::source_path("tests/fuzz/sstable_fuzz/data_new")).substr(1);
   const Files files{"/x", "oa-1-big", "oa", "big"};
   for (size_t size = 1; size < seed.size(); ++size) {
-    if (size == seed.size() / 2) continue;  // the end of the first partition
+    if (size == seed.size() / 2) continue;  // this would be the end of the first partition
     auto reader = DataReader::make(files, std::make_unique<MemoryFile>(seed.substr(0, size)),
                                    sample_statistics(), "", "");
     ASSERT_TRUE(reader);

@@ -22,7 +22,7 @@ struct Header {
   uint32_t min_time_to_live = 0;
   std::string key_type;  // the class name
   std::vector<types::TypePtr> clustering;
-  std::vector<bool> is_descending;  // of each clustering column
+  std::vector<bool> is_descending;  // order of each clustering column
   std::vector<HeaderColumn> static_columns, columns;
 };
 

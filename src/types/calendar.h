@@ -53,14 +53,14 @@ inline constexpr int days_in_month(int64_t year, int month) {
   return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31;
 }
 
-// Adds months to a time in milliseconds since 1970 (keeping the day of the month, or using the month's last
-// day), then milliseconds. nullopt if out of range.
+// Adds months to a time in milliseconds since 1970, then milliseconds. Keeps the day of the month, or uses
+// the last day of the month. nullopt if the result is out of range.
 inline std::optional<int64_t> add_time(int64_t millis, int64_t months, int64_t more_millis) {
   const int64_t day = floor_divide(millis, millis_per_day);
   CivilDate date = civil_from_days(day);
   int64_t month_index = 0, result = 0;
   if (__builtin_add_overflow(date.year * 12 + date.month - 1, months, &month_index)) return std::nullopt;
-  // Far beyond any timestamp, but before the arithmetic below could overflow.
+  // This is far beyond any timestamp, but small enough that the arithmetic below cannot overflow.
   constexpr int64_t max_months = int64_t{400'000'000} * 12;
   if (month_index > max_months || month_index < -max_months) return std::nullopt;
   date.year = floor_divide(month_index, 12);

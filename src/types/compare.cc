@@ -125,7 +125,7 @@ bool only_nulls(BytesView rest) {
 int compare_tuples(const Type& type, BytesView left, BytesView right) {
   if (left.empty() || right.empty()) return order(!left.empty(), !right.empty());
   for (const TypePtr& component : type.parameters()) {
-    // A tuple's missing trailing components are null.
+    // If a tuple ends early, the missing components are null.
     BytesView left_element;
     BytesView right_element;
     Token left_token = next_token(left, left_element);

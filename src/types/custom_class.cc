@@ -67,7 +67,7 @@ bool is_known(const Type& type) {
   return true;
 }
 
-// Returns no type if the name is malformed or unknown.
+// The result has no type if the name is malformed or unknown.
 ComponentType component_of(std::string_view name) {
   ComponentType component;
   component.is_reversed = class_of(name) == "ReversedType";
@@ -135,14 +135,14 @@ const Parsed& cached(const std::string& name, Parse parse) {
   constexpr size_t max_names = 256;
   thread_local std::unordered_map<std::string, Parsed> names;
   if (const auto found = names.find(name); found != names.end()) return found->second;
-  Parsed parsed = parse(name);  // may use this cache
+  Parsed parsed = parse(name);  // parse() may use this cache
   if (names.size() >= max_names) names.clear();
   return names.emplace(name, std::move(parsed)).first->second;
 }
 
 const ComponentType& cached_component(const std::string& name) {
   return cached<ComponentType>(name, [](const std::string& text) {
-    constexpr size_t max_name = 1000;  // so that nesting is limited
+    constexpr size_t max_name = 1000;  // limits how deeply names can be nested
     return text.size() > max_name ? ComponentType() : component_of(text);
   });
 }
@@ -180,7 +180,7 @@ int order_of(int64_t left, int64_t right) {
 
 // Java compares UUIDs as two signed numbers.
 int compare_lexical_uuids(BytesView left, BytesView right) {
-  // Bytes that are not a value sort after all values.
+  // Bytes that are not a UUID sort after all UUIDs.
   if (left.size() != 16 || right.size() != 16)
     return left.size() == 16 ? -1 : right.size() == 16 ? 1 : left.compare(right);
   for (size_t at : {0, 8}) {
@@ -305,14 +305,14 @@ int compare_custom(const Type& type, BytesView left, BytesView right) {
   if (custom->form == CustomClass::Form::lexical_uuid) return compare_lexical_uuids(left, right);
   const auto one = split_composite(*custom, left);
   const auto other = split_composite(*custom, right);
-  // Bytes that are not a value sort after all values.
+  // Bytes that are not a part sort after all parts.
   if (!one || !other) return one ? -1 : other ? 1 : left.compare(right);
   return compare_composites(*one, *other);
 }
 
 std::string sortable_class_name(const ComponentType& component) {
   const std::string name = component_name(component);
-  // ReversedType(x) sorts among the other types, but by x among the reversed ones.
+  // ReversedType(x) sorts by its own name among other types, but by x among reversed types.
   const std::string inner = component.is_reversed ? component.type->class_name() : name;
   const std::string_view simple = class_of(inner);
   const size_t dot = simple.rfind('.');

@@ -22,7 +22,7 @@
 
 namespace sibyl::types {
 
-// The type of one component, as CompositeType(Int32Type,ReversedType(UTF8Type)) has two.
+// The type of one component: CompositeType(Int32Type,ReversedType(UTF8Type)) has two components.
 struct ComponentType {
   TypePtr type;
   bool is_reversed = false;  // in descending order
@@ -33,7 +33,7 @@ struct CustomClass {
   Form form = Form::lexical_uuid;
   std::vector<ComponentType> components;  // composite
   std::vector<std::pair<char, ComponentType>>
-      aliases;  // dynamic_composite, in the order of Cassandra's names
+      aliases;  // types of a dynamic_composite by their aliases, in the order of Cassandra's names
 
   // Returns nullptr if there is none.
   const ComponentType* find_alias(char alias) const;
@@ -51,7 +51,8 @@ struct CompositeParts {
   std::vector<CompositePart> parts;
 };
 
-// Returns the class of a custom type; nullptr if it is none of the above: values of such types are compared as bytes.
+// Returns the class of a custom type. Returns nullptr if it is not one of the classes above; values of such
+// types are compared as bytes.
 std::shared_ptr<const CustomClass> find_custom_class(const Type& type);
 
 // Returns the complete name of one of the above classes, with the packages of its parameters. An empty text if the

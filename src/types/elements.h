@@ -11,8 +11,8 @@ namespace sibyl::types {
 
 // A null element is nullopt.
 using Elements = std::vector<std::optional<BytesView>>;
-// list, set: the elements; map: key, value, key, value...; tuple, udt: the components (missing trailing ones
-// are null); vector: the elements. The views point into `bytes`.
+// The elements of a list, set or vector; for a map: key, value, key, value...; for a tuple or udt: the
+// components, of which missing ones at the end are null. The views point into `bytes`.
 base::Result<Elements> split(const Type& type, BytesView bytes);
 // The inverse of split(). For sets and maps, elements must be in order and without duplicates.
 Bytes join(const Type& type, const Elements& elements);

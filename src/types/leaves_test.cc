@@ -20,7 +20,7 @@ TEST(LeavesTest, counting_stops_at_the_limit) {
   EXPECT_GT(count_leaves(*vector_of(scalar(Kind::float_), 2'147'483'647)), max_type_leaves);
   EXPECT_GT(count_leaves(*vector_of(vector_of(scalar(Kind::float_), 65'536), 65'536)), max_type_leaves);
   EXPECT_EQ(count_leaves(*vector_of(scalar(Kind::float_), 65'536)), max_type_leaves);
-  // It has 10^60 leaves, too many to count one by one.
+  // The type has 10^60 leaves, too many to count one by one.
   TypePtr type = scalar(Kind::int_);
   for (int depth = 0; depth < 60; ++depth) type = tuple_of(std::vector<TypePtr>(10, type));
   EXPECT_GT(count_leaves(*type), max_type_leaves);

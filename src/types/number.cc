@@ -83,7 +83,7 @@ size_t byte_size(const BigInteger& value) {
 
 void count_division(const BigInteger& value, const BigInteger& divisor) {
   const size_t by = byte_size(divisor), quotient = byte_size(value) > by ? byte_size(value) - by : 0;
-  base::count_work(static_cast<int64_t>((quotient + 8) * by / 64));  // one step per pair of limbs
+  base::count_work(static_cast<int64_t>((quotient + 8) * by / 64));  // counts one step for each pair of limbs
 }
 
 std::string digits_of(const BigInteger& value) {
@@ -94,7 +94,7 @@ std::string digits_of(const BigInteger& value) {
 
 int64_t count_digits(const BigInteger& value) {
   if (value == 0) return 1;
-  // 2^top <= value < 2^(top + 1): the logarithms differ by less than a digit.
+  // Since 2^top <= value < 2^(top + 1), the logarithms of the bounds differ by less than a digit.
   const auto top = static_cast<long double>(boost::multiprecision::msb(value));
   const long double log = std::numbers::log10e_v<long double> * std::numbers::ln2_v<long double>;
   const auto least = static_cast<int64_t>(top * log) + 1, most = static_cast<int64_t>((top + 1) * log) + 1;

@@ -13,7 +13,7 @@ namespace sibyl::types {
 using BigInteger = boost::multiprecision::cpp_int;
 
 Bytes encode_varint(const BigInteger& value);
-// The value unscaled * 10^-scale.
+// Encodes the value unscaled * 10^-scale.
 Bytes encode_decimal(const BigInteger& unscaled, int32_t scale);
 
 // The decimal digits of a non-negative number, and their count. Splits numbers in halves, so that a number of
@@ -21,7 +21,7 @@ Bytes encode_decimal(const BigInteger& unscaled, int32_t scale);
 std::string digits_of(const BigInteger& value);
 int64_t count_digits(const BigInteger& value);
 BigInteger power_of_ten(uint32_t exponent);
-// Size of its magnitude in bytes, rounded up to whole limbs.
+// Returns the size of the number's magnitude in bytes, rounded up to whole limbs.
 size_t byte_size(const BigInteger& value);
 // Calls count_work() for a division. Call it before one whose operands may be long.
 void count_division(const BigInteger& value, const BigInteger& divisor);

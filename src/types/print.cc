@@ -14,7 +14,7 @@
 namespace sibyl::types {
 namespace {
 
-// Four digits. Longer years have a sign, as in ISO 8601 and Java.
+// Prints four digits. A longer year has a sign, as in ISO 8601 and Java.
 std::string format_year(int64_t year) {
   if (year > 9999) return fmt::format("+{}", year);
   if (year < 0) return fmt::format("-{:04}", -year);
@@ -25,8 +25,8 @@ std::string format_civil(const CivilDate& date) {
   return fmt::format("{}-{:02}-{:02}", format_year(date.year), date.month, date.day);
 }
 
-// d.dddde±xx. Java always writes at least two digits, those of the nearest such number: 4.9E-324, not
-// 5.0E-324.
+// Prints d.dddde±xx. Java always writes at least two digits, which are the digits of the nearest such number:
+// 4.9E-324, not 5.0E-324.
 template <typename Float>
 std::string shortest_digits(Float value) {
   std::array<char, 64> buffer;
@@ -40,8 +40,8 @@ std::string shortest_digits(Float value) {
   return back == value && longer[longer.find('.') + 1] != '0' ? longer : shortest;
 }
 
-// Java's spelling of the shortest digits: plain from 10^-3 up to 10^7, else d.dddE0; always a digit after the
-// point.
+// Prints the shortest digits as Java does: plain from 10^-3 up to 10^7, else d.dddE0; always a digit after
+// the point.
 template <typename Float>
 std::string format_java(Float value) {
   if (std::isnan(value)) return "NaN";

@@ -13,7 +13,8 @@
 namespace sibyl::types {
 namespace {
 
-// The letter after the backslash, 'u' for other control characters, and 0 for characters that need no escape.
+// Returns the letter after the backslash, 'u' for other control characters, and 0 for characters that need no
+// escape.
 char escape_of(char c) {
   switch (c) {
     case '"':

@@ -7,7 +7,7 @@
 
 namespace sibyl::types {
 
-// As Cassandra's toJson() and SELECT JSON write it.
+// Prints JSON as Cassandra's toJson() and SELECT JSON do.
 std::string to_json(const Type& type, BytesView bytes);
 
 }  // namespace sibyl::types

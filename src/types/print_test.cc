@@ -237,7 +237,7 @@ class LiteralReader {
       text = rest_.substr(0, end);
       rest_.remove_prefix(end);
     }
-    // Hexadecimal is bytes for every type.
+    // Hexadecimal stands for bytes, whatever the type.
     const bool is_hex = type.kind() == Kind::custom && text.starts_with("0x");
     const base::Result<Bytes> bytes = from_string(is_hex ? *scalar(Kind::blob) : type, text);
     if (!bytes) RC_FAIL(bytes.error().message());

@@ -122,7 +122,7 @@ std::string escape_text(BytesView text, bool quoted) {
   return out;
 }
 
-// `precision` significant digits. For numbers near one they are counted after the point, as in cqlsh.
+// Prints `precision` significant digits. For numbers near one they are counted after the point, as in cqlsh.
 std::string display_float(double value, int precision) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";

@@ -33,7 +33,7 @@ Bytes key_of(const Type& type, BytesView value, bool descending = false) {
   return key;
 }
 
-// A value in which one byte may be corrupted.
+// Returns a value in which one byte may be corrupted.
 Bytes arbitrary_bytes(const Type& type) {
   Bytes bytes = arbitrary_value(type);
   if (!bytes.empty() && one_in(2)) bytes[below(bytes.size())] = any_integer<char>();
@@ -50,7 +50,7 @@ RC_GTEST_PROP(Property, TypesRoundTripThroughClassNames, ()) {
   // Class names inside a frozen type do not tell whether the elements of a vector are frozen.
   if (type->references(Kind::vector)) return;
   RC_ASSERT(again->cql_name() == type->cql_name());
-  // Nor do they tell whether the fields of a frozen user type were declared as frozen.
+  // A class name does not tell either whether the fields of a frozen user type were declared as frozen.
   if (!type->references(Kind::udt)) RC_ASSERT(*again == *type);
 }
 
@@ -161,7 +161,7 @@ RC_GTEST_PROP(Property, NothingCrashesOnAnyBytes, ()) {
   to_literal(*type, bytes);
   to_display(*type, bytes);
   to_json(*type, bytes);
-  // Bytes that are not a value of the type also survive the round trip through a key.
+  // Bytes that are not a value of the type are the same after a round trip through a key.
   const Bytes key = key_of(*type, bytes);
   BytesView rest = key;
   RC_ASSERT(decode_key(*type, false, rest).has_value());

@@ -23,7 +23,7 @@ TEST(Utf8, ReportsTheOffsetOfTheError) {
   EXPECT_EQ(find_invalid_utf8("é日😀"), std::string_view::npos);
   EXPECT_EQ(find_invalid_utf8("abcdefgh\xff"), 8u);
   EXPECT_EQ(find_invalid_utf8("a\xc0\x80"), 1u);          // overlong
-  EXPECT_EQ(find_invalid_utf8("a\xed\xa0\x80"), 1u);      // half a surrogate pair
+  EXPECT_EQ(find_invalid_utf8("a\xed\xa0\x80"), 1u);      // this is half a surrogate pair
   EXPECT_EQ(find_invalid_utf8("a\xf4\x90\x80\x80"), 1u);  // beyond U+10FFFF
   EXPECT_EQ(find_invalid_utf8("a\xf0\x9f\x98"), 1u);      // cut off
 }

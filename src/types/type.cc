@@ -71,8 +71,8 @@ struct TypeBuilder {
     return depth;
   }
 
-  // tinyint, smallint, date and time are variable-length in Cassandra, so vectors of them store element
-  // sizes.
+  // Returns the fixed size of a kind. In Cassandra tinyint, smallint, date and time are variable-length, so
+  // vectors of them store element sizes.
   static int64_t size_of(Kind kind) {
     switch (kind) {
       case Kind::boolean:

@@ -43,7 +43,8 @@ enum class Kind : uint16_t {
   udt = 0x0030,
   tuple = 0x0031,
   vector = 0x8001,
-  empty = 0x8002,  // Cassandra's EmptyType: the value column of dense tables; no literals
+  // Cassandra's EmptyType, which the value column of dense tables may have; it has no literals.
+  empty = 0x8002,
 };
 
 inline constexpr uint32_t max_type_depth = 64;
@@ -55,7 +56,8 @@ class Type {
  public:
   Kind kind() const { return kind_; }
 
-  // list, set, vector: the element; map: key, value; tuple: the components; udt: the fields' types.
+  // The types inside this type. list, set, vector: the type of elements; map: the types of keys and values;
+  // tuple: the types of components; udt: the types of fields.
   const std::vector<TypePtr>& parameters() const { return parameters_; }
   const TypePtr& element() const { return parameters_[0]; }
   const TypePtr& map_key() const { return parameters_[0]; }

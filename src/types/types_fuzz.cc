@@ -89,7 +89,7 @@ void check_text(const Type& type, BytesView text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // Unbounded numbers take quadratic time, and larger inputs reach no new code.
+  // Longer inputs reach no new code, and numbers of any length take quadratic time.
   constexpr size_t most = 4096;
   if (size == 0 || size > most) return 0;
   const Type& type = *all_types()[data[0] % all_types().size()];

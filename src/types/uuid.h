@@ -16,10 +16,10 @@ inline constexpr uint64_t restore_time_high(uint64_t ordered) {
   return (ordered << 32) | ((ordered >> 16) & 0xffff'0000u) | (ordered >> 48);
 }
 
-// timeuuid compares the last eight bytes as signed bytes.
+// The last eight bytes of a timeuuid are compared as signed bytes.
 inline constexpr uint64_t signed_bytes_mask = 0x8080'8080'8080'8080u;
 
-// uuid orders by version first, then by time for version 1 and by bytes for the others.
+// A uuid is ordered by its version first. Then version 1 is ordered by time, and other versions by bytes.
 inline constexpr uint64_t sortable_uuid_high(uint64_t high) {
   const uint64_t version = (high >> 12) & 0xf;
   if (version == 1) return reorder_time_high(high);

@@ -55,8 +55,8 @@ struct Duration {
 Bytes encode_duration(const Duration& value);
 
 bool decode_boolean(BytesView bytes);
-int64_t decode_integer(Kind kind,
-                       BytesView bytes);  // tinyint, smallint, int, bigint, counter, timestamp, time
+// The value of a tinyint, smallint, int, bigint, counter, timestamp or time.
+int64_t decode_integer(Kind kind, BytesView bytes);
 float decode_float(BytesView bytes);
 double decode_double(BytesView bytes);
 int32_t decode_date(BytesView bytes);  // days since 1970

@@ -303,7 +303,8 @@ TEST(Compare, DecimalsByValue) {
   EXPECT_EQ(compare(type, value_from(Kind::decimal, "1.0"), value_from(Kind::decimal, "1.00")), 0);
   EXPECT_EQ(compare(type, value_from(Kind::decimal, "100"), value_from(Kind::decimal, "1e2")), 0);
   EXPECT_EQ(compare(type, value_from(Kind::decimal, "0"), value_from(Kind::decimal, "0e10")), 0);
-  EXPECT_EQ(compare(type, hex("00000000"), value_from(Kind::decimal, "0.00")), 0);  // bytes with only a scale
+  // These bytes have only a scale.
+  EXPECT_EQ(compare(type, hex("00000000"), value_from(Kind::decimal, "0.00")), 0);
 }
 
 TEST(Compare, LongDecimals) {
@@ -323,7 +324,7 @@ TEST(Compare, NaNsAreEqual) {
 }
 
 TEST(Compare, Uuids) {
-  // Ordered by version, then by time or bytes, then by unsigned bytes.
+  // The order is by version, then by time or bytes, then by unsigned bytes.
   expect_ascending(Kind::uuid,
                    {"", "ffffffff-ffff-0fff-ffff-ffffffffffff", "00000002-0000-1000-0000-000000000000",
                     "00000001-0001-1000-0000-000000000000", "00000000-0000-1001-0000-000000000000",

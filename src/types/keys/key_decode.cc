@@ -17,7 +17,7 @@ namespace {
 
 using namespace key_internal;
 
-// Reads a component's bytes, complementing those of a descending component.
+// Reads the bytes of a component, and complements them if the component is descending.
 class KeyReader {
  public:
   KeyReader(BytesView key, bool descending) : rest_(key), mask_(descending ? 0xff : 0) {}
@@ -167,7 +167,7 @@ bool decode_exponent(KeyReader& reader, int64_t& exponent) {
   return true;
 }
 
-// Writes 100 rather than 1E+2 where that is short, because it is the usual spelling.
+// Writes 100 rather than 1E+2 if that is short, because 100 is the usual spelling.
 bool append_canonical_decimal(bool negative, int64_t exponent, std::string digits, Bytes& out) {
   digits.resize(digits.find_last_not_of('0') + 1);
   if (digits.empty() || digits[0] == '0') return false;
@@ -213,7 +213,7 @@ void write_count(Bytes& out, size_t at, size_t count) {
   std::memcpy(out.data() + at, &value, sizeof value);
 }
 
-// Writes an element with its size in front. The size is filled in once the element is decoded.
+// Writes an element and its size before it. The size is filled in once the element is decoded.
 bool decode_element(const Type& type, KeyReader& reader, Bytes& out) {
   const size_t start = out.size();
   out.append(4, '\0');
@@ -274,7 +274,7 @@ bool decode_lexical_uuid(KeyReader& reader, Bytes& out) {
   return true;
 }
 
-// The value of a component, with its size in front.
+// Decodes a component, and writes its value with the size before it.
 bool decode_part(const ComponentType& type, KeyReader& reader, Bytes& out) {
   Bytes value;
   if (type.is_reversed) reader.flip();

@@ -10,7 +10,7 @@ namespace sibyl::types {
 // the type's encoding is lossless, otherwise a canonical equal value (decimal 1.00 is returned as 1).
 base::Result<Bytes> decode_key(const Type& type, bool descending, BytesView& key);
 
-// The inverse of encode_raw_key().
+// Decodes what encode_raw_key() has encoded.
 base::Result<Bytes> decode_raw_key(BytesView& key);
 
 }  // namespace sibyl::types

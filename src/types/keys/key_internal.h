@@ -26,7 +26,7 @@ inline constexpr char composite_end_sign = '\x80';
 inline constexpr char decimal_negative = 0x01;
 inline constexpr char decimal_zero = 0x02;
 inline constexpr char decimal_positive = 0x03;
-// An exponent near zero takes one byte. Otherwise the byte tells how many bytes follow.
+// An exponent near zero takes one byte. For other exponents, this byte tells how many bytes follow.
 inline constexpr int64_t exponent_middle = 0x80;
 inline constexpr int64_t exponent_short = 0x60;
 

@@ -136,7 +136,7 @@ TEST(Key, CanonicalValues) {
   EXPECT_EQ(canonical(Kind::decimal, "1e2"), value(Kind::decimal, "100"));
   EXPECT_EQ(canonical(Kind::decimal, "-0.50"), value(Kind::decimal, "-0.5"));
   EXPECT_EQ(canonical(Kind::decimal, "1e100"), value(Kind::decimal, "1e100"));
-  // The limit of the exponent leaves a zero in the digits.
+  // At the limit of the exponent, a zero is left in the digits.
   Bytes key;
   encode_key(*scalar(Kind::decimal), hex("800000000a"), false, key);
   BytesView rest = key;
@@ -162,9 +162,10 @@ TEST(Key, BrokenKeysAreErrors) {
   EXPECT_TRUE(broken(*scalar(Kind::decimal), "0381"));
   EXPECT_TRUE(broken(*scalar(Kind::decimal), "038100"));    // no digits
   EXPECT_TRUE(broken(*scalar(Kind::decimal), "03810100"));  // a leading zero
-  EXPECT_TRUE(broken(*scalar(Kind::decimal), "0381ff00"));  // not a pair of digits
+  EXPECT_TRUE(broken(*scalar(Kind::decimal), "0381ff00"));  // this byte is not a pair of digits
   EXPECT_TRUE(broken(*scalar(Kind::decimal), "03e8ffffffffffffffff0b00"));
-  EXPECT_TRUE(broken(*scalar(Kind::decimal), "03e5ffffffffff0b00"));  // would need a gigabyte of zeros
+  // Without the check, this would need a gigabyte of zeros.
+  EXPECT_TRUE(broken(*scalar(Kind::decimal), "03e5ffffffffff0b00"));
   EXPECT_TRUE(broken(*list_of(scalar(Kind::int_), true), "0102"));
   EXPECT_TRUE(broken(*list_of(scalar(Kind::int_), true), "0103"));
   EXPECT_TRUE(broken(*map_of(scalar(Kind::text), scalar(Kind::text), true),

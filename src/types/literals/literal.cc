@@ -36,7 +36,7 @@ Result<Bytes> parse_ascii(std::string_view text) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x80) continue;
-    // Java counts 16-bit characters: a character of four UTF-8 bytes counts as two.
+    // Java counts 16-bit characters, so a character of four UTF-8 bytes counts as two.
     return invalid(fmt::format(
         "Invalid ASCII character in string literal: java.nio.charset.UnmappableCharacterException: "
         "Input length = {}",
@@ -82,7 +82,7 @@ Result<Bytes> parse_timeuuid(std::string_view text) {
   return uuid;
 }
 
-// Scalars for which an empty text is the empty value.
+// Parses a scalar for which an empty text is the empty value.
 Result<Bytes> parse_nonempty(const Type& type, std::string_view text) {
   Bytes bytes;
   switch (type.kind()) {

@@ -10,7 +10,7 @@
 namespace sibyl::types {
 namespace {
 
-// One to four decimal parts. The last part fills the remaining bytes: 127.1 is 127.0.0.1.
+// Parses one to four decimal parts. The last part fills the remaining bytes: 127.1 is 127.0.0.1.
 bool parse_v4(std::string_view text, Bytes& out) {
   std::vector<int64_t> parts;
   Scanner scanner(text);

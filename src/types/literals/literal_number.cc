@@ -45,7 +45,7 @@ class DigitParser {
   std::vector<BigInteger> powers_;
 };
 
-// The number of digits that always fit into max_number_bytes: 8 bits are 2.408 digits.
+// This many digits always fit into max_number_bytes, because 8 bits are 2.408 digits.
 constexpr size_t max_digits = max_number_bytes * 2408 / 1000;
 
 std::unexpected<base::Error> too_long(size_t digits) {
@@ -93,7 +93,7 @@ bool take_decimal(Scanner& scanner, DecimalText& number) {
   return accept_exponent(scanner, number.exponent) && scanner.at_end();
 }
 
-// The position of the first non-zero digit as an exponent of ten: 0 means right after the point.
+// Returns the position of the first non-zero digit as an exponent of ten: 0 means right after the point.
 int64_t magnitude(const DecimalText& number) {
   const auto& [whole, fraction, exponent] = number;
   const size_t in_whole = whole.find_first_not_of('0');
@@ -114,7 +114,7 @@ bool parse_decimal_float(std::string_view text, Float& value) {
   return true;
 }
 
-// 0x1.8p3. The binary exponent is mandatory.
+// Parses a number such as 0x1.8p3. The binary exponent is mandatory.
 template <typename Float>
 bool parse_hex_float(std::string_view text, Float& value) {
   const size_t mark = text.find_first_of("pP");

@@ -156,7 +156,7 @@ TEST(Literal, DurationsThatDoNotFit) {
   EXPECT_FALSE(parse_duration("9223372036854775808ns").has_value());
   EXPECT_FALSE(parse_duration("9999999999999999999999y").has_value());
   EXPECT_FALSE(parse_duration("P9999999999999999999999Y").has_value());
-  EXPECT_EQ(parse_duration("P").value(), encode_duration({}));  // Java's pattern accepts it
+  EXPECT_EQ(parse_duration("P").value(), encode_duration({}));  // Java's pattern accepts this
   EXPECT_EQ(parse_duration("").error().message(), "Unable to convert '' to a duration");
   EXPECT_EQ(parse_duration("-").error().message(), "Unable to convert '' to a duration");
   EXPECT_EQ(parse_duration("1d ").error().message(), "Unable to convert '1d ' to a duration");

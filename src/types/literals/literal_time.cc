@@ -18,13 +18,13 @@ namespace {
 constexpr int64_t nanos_per_second = 1'000'000'000;
 constexpr int64_t max_years = 999'999'999;
 
-// True for an optional minus and digits. Such a text is always read as a number.
+// True for an optional minus and digits, which are always read as a number.
 bool is_number(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
 }
 
-// ISO 8601: a year of four digits, or more after a sign. There is no year -0000.
+// Scans a date of ISO 8601: a year of four digits, or more after a sign. There is no year -0000.
 bool scan_iso_date(Scanner& scanner, CivilDate& date) {
   const bool minus = scanner.accept('-');
   const bool plus = !minus && scanner.accept('+');
@@ -44,7 +44,7 @@ bool scan_iso_date(Scanner& scanner, CivilDate& date) {
   return month >= 1 && month <= 12 && day >= 1 && day <= 31;
 }
 
-// Any number of digits for each part, and no years before 1.
+// Scans a date in which each part may have any number of digits. There are no years before 1.
 bool scan_loose_date(Scanner& scanner, CivilDate& date) {
   int64_t month = 0;
   int64_t day = 0;
@@ -57,7 +57,7 @@ bool scan_loose_date(Scanner& scanner, CivilDate& date) {
   return true;
 }
 
-// H:m[:s[.fraction]], in milliseconds of the day. 24:00 means the next midnight.
+// Scans H:m[:s[.fraction]], in milliseconds of the day. 24:00 means the next midnight.
 bool scan_time(Scanner& scanner, int64_t& millis) {
   int64_t hour = 0;
   int64_t minute = 0;
@@ -169,7 +169,7 @@ int64_t now_millis() {
   return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
 }
 
-// hh:mm:ss[.n]. Each part may have a sign and any number of digits.
+// Parses hh:mm:ss[.n]. Each part may have a sign and any number of digits.
 bool parse_time_of_day(std::string_view text, int64_t& nanoseconds) {
   text = trim(text);
   const size_t first = text.find(':');

@@ -45,7 +45,7 @@ class Scanner {
     rest_.remove_prefix(count);
     return true;
   }
-  // The same as a number. Also returns false if it does not fit.
+  // Like digits(), but returns a number. Also returns false if it does not fit.
   bool number(size_t least, size_t most, int64_t& value) {
     std::string_view found;
     return digits(least, most, found) && parse_integer(found, value);

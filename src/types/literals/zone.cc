@@ -51,7 +51,7 @@ icu::UnicodeString to_unicode(std::string_view text) {
 }
 
 std::unique_ptr<icu::TimeZone> by_region(std::string_view name) {
-  // Java does not accept Etc/GMT+1. In other libraries its sign means the opposite of what it suggests.
+  // Java does not accept Etc/GMT+1. In other libraries, its sign means the opposite of what one would expect.
   if (name.starts_with("Etc/GMT") && name.size() > 7) return nullptr;
   const icu::UnicodeString id = to_unicode(name);
   UErrorCode status = U_ZERO_ERROR;
