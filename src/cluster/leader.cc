@@ -48,7 +48,7 @@ class Plan {
     }
   }
 
-  // Adds the changed shards to the mutation. Returns true if there are any.
+  // Adds the changed shards to the mutation. Returns true if a shard has changed.
   bool add_changes(Mutation& mutation) const {
     bool changed = false;
     for (uint32_t i = 0; i < shards_.size(); ++i) {

@@ -56,7 +56,7 @@ class LeaderTest : public testing::Test {
   int tags_ = 0;
 };
 
-// Requests to a preparing member would wait until it can serve them.
+// A preparing member gets no shards: requests for them would wait until it can serve.
 TEST_F(LeaderTest, AMemberThatIsPreparingGetsShardsOnlyIfThereIsNobodyElse) {
   const auto prepare = [&](const std::string& name, bool is_preparing) {
     apply(Mutation()

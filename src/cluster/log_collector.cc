@@ -16,7 +16,7 @@ void LogCollector::follow(const State& state) {
   remove_(unneeded.front(), [this, alive = alive_, log = unneeded.front()](const base::Status& status) {
     if (!*alive) return;
     if (status) return forget(log);
-    is_busy_ = false;  // tried again with the next state
+    is_busy_ = false;  // the next state causes another attempt
   });
 }
 

@@ -23,7 +23,7 @@ class LogCollector {
       : store_(store), membership_(membership), remove_(std::move(remove)) {}
   ~LogCollector() { *alive_ = false; }
 
-  // Follows a newer state. Call it in Membership's on_state.
+  // Handles a newer state. Call it in Membership's on_state.
   void follow(const State& state);
 
  private:

@@ -16,12 +16,13 @@ using storage::objects::Reason;
 using storage::objects::Reply;
 
 namespace {
-// How many times per lease it is renewed, an unanswered request is sent again, and the state is read.
+// In the duration of a lease, how often the lease is renewed, how often an unanswered request is sent again,
+// and how often the state is read.
 constexpr int renewals_per_lease = 4;
 constexpr int repeats_per_lease = 10;
 constexpr int polls_per_lease = 10;
 
-// Changes of these flags concern other members.
+// Compares only the flags that matter to other members.
 bool has_other_flags(const Member& one, const Member& other) {
   return one.is_leaving != other.is_leaving || one.is_preparing != other.is_preparing;
 }

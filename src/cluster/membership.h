@@ -36,7 +36,7 @@ class Membership {
   struct Options {
     // REQUIRES: no other running server has this name. A server that joins replaces an earlier one of its name.
     std::string name;
-    uint64_t incarnation = 0;  // REQUIRES: never used before
+    uint64_t incarnation = 0;  // REQUIRES: this number was never used before
     std::string address;
     std::string data_center, rack;
     std::string version;
@@ -98,7 +98,7 @@ class Membership {
   };
 
   template <typename Function>
-  auto guarded(Function function);  // runs it only while this object is alive
+  auto guarded(Function function);  // returns a function that does nothing once this object is destroyed
   int64_t lease_micros() const;
   void join();
   void begin_attempt(storage::objects::Mutation mutation, const std::optional<Member>& expected,

@@ -17,7 +17,8 @@ Ownership::~Ownership() {
   *alive_ = false;
 }
 
-// Runs the function only while this object is alive and holds the shard at this epoch.
+// Returns a function that calls `function`, but only while this object is alive and holds the shard at this
+// epoch.
 template <typename Function>
 auto Ownership::guarded(uint32_t shard, uint64_t epoch, Function function) {
   return [this, alive = alive_, shard, epoch, function = std::move(function)](auto&&... values) mutable {
@@ -127,7 +128,7 @@ void Ownership::retry(uint32_t shard, uint64_t epoch, Phase phase) {
                       }));
 }
 
-// The owner has flushed what it replayed.
+// Clears the shard's list of logs: the owner has flushed what it replayed from them.
 void Ownership::forget_logs(uint32_t shard, Held& held, const Shard& entry) {
   Shard changed = entry;
   changed.logs.clear();
@@ -140,11 +141,12 @@ void Ownership::hand_over(uint32_t shard, Held& held, const Shard& entry, const 
   if (const auto next = state.members.find(entry.next); next != state.members.end())
     changed.owner = {next->first, next->second.incarnation};
   else if (!membership_.is_leaving())
-    changed.owner = membership_.id();  // the move was cancelled: it is opened again
+    changed.owner = membership_.id();  // The move was cancelled, so the shard is opened again.
   change_entry(shard, held, entry, changed);
 }
 
-// The guard is the whole entry, whose epoch never recurs. The next state shows the outcome, whatever it is.
+// The mutation is guarded by the whole entry, whose epoch never recurs. The next state shows the outcome,
+// whatever it is.
 void Ownership::change_entry(uint32_t shard, Held& held, const Shard& entry, const Shard& changed) {
   Mutation mutation;
   mutation.if_entry(shard_entry(shard), entry.encode()).set_entry(shard_entry(shard), changed.encode());

@@ -44,12 +44,12 @@ class ShardHost {
 // Used by one thread, like Membership.
 class Ownership {
  public:
-  // All must outlive this object.
+  // All arguments must outlive this object.
   Ownership(storage::objects::ObjectStore& store, base::Executor& executor, Membership& membership,
             ShardHost& host);
   ~Ownership();
 
-  // Follows a newer state. Call it in Membership's on_state.
+  // Handles a newer state. Call it in Membership's on_state.
   void follow(const State& state);
   // Drops all shards. Call it when the member was removed.
   void drop_all();
@@ -66,7 +66,7 @@ class Ownership {
     uint64_t epoch = 0;
     Phase phase = Phase::opening;
     bool is_flushed = false;         // flushed since the request to move it
-    bool is_changing_entry = false;  // a mutation of its entry is under way
+    bool is_changing_entry = false;  // true: a mutation of the shard's entry is in progress
   };
 
   template <typename Function>

@@ -33,10 +33,10 @@ enum class Method : uint8_t {
   execute = 1,  // a statement or a batch on one shard, which the owner of the shard runs
   define = 2,   // a definition or a statement about roles, run by the owner of the meta shard
   reload = 3,   // the schema or the roles have changed: answered once this server uses them
-  read = 4,     // of records of one shard: RoutedStore
-  commit = 5,   // of a write set on one shard: RoutedStore
-  inspect = 6,  // sizes and statistics of one shard: RoutedStore
-  operate = 7,  // a command of an operator (server/http/control.h); calls no other server
+  read = 4,     // a read of records of one shard (RoutedStore)
+  commit = 5,   // a commit of a write set on one shard (RoutedStore)
+  inspect = 6,  // a request for sizes and statistics of one shard (RoutedStore)
+  operate = 7,  // a command of an operator (server/http/control.h); handling it calls no other server
 };
 inline constexpr size_t method_count = 8;
 
@@ -47,7 +47,7 @@ struct CallResult {
   enum class Outcome : uint8_t { answered, not_sent, unknown };
   Outcome outcome = Outcome::unknown;
   base::Bytes answer;  // answered
-  std::string why;     // otherwise: for messages and logs
+  std::string why;     // for a call that was not answered, the reason, for messages and logs
 
   bool is_answered() const { return outcome == Outcome::answered; }
 };
@@ -77,7 +77,7 @@ class PeerService {
   struct Call {
     base::Bytes message;
     std::string from;      // the name of the member that calls
-    Peers::Time deadline;  // the caller's, by this server's clock and not later; a hint
+    Peers::Time deadline;  // the caller's deadline by this server's clock; may be early, never late
   };
   // May block if it has threads, see rule 4. An exception ends the call as unknown.
   using Handler = std::function<void(Call call, Answer answer)>;

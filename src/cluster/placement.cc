@@ -77,7 +77,7 @@ class Placement {
   }
 
   std::vector<std::string> owners_;
-  size_t low_, larger_;  // each member gets `low_` shards, `larger_` of them one more
+  size_t low_, larger_;  // each member gets `low_` shards; `larger_` members get one more
   std::map<std::string, std::vector<uint32_t>> shards_;
   std::map<std::string, size_t> quotas_;
   std::vector<uint32_t> unowned_;

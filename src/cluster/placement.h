@@ -7,8 +7,8 @@
 
 namespace sibyl::cluster {
 
-// Returns the name of the member that should own each shard, given those that own them now (empty: none). All
-// members get the same number of shards, or one more.
+// Returns for each shard the name of the member that should own it. `owners` has the members that own the
+// shards now (empty: none). All members get the same number of shards, or one more.
 //
 // A pure function that moves as little as possible: shards stay where they are unless their owner is not among
 // `members` or has too many. Placing the result again changes nothing. Returns empty names if there are no members.

@@ -38,7 +38,7 @@ TEST(Placement, WithoutMembersNobodyOwnsAShard) {
   EXPECT_EQ(place_shards({"a", "b", ""}, {}), Names(3));
 }
 
-// Any owners, live or not, and any members.
+// Any owners, whether they are live or not, and any members.
 RC_GTEST_PROP(PlacementProperties, IsBalancedSettledAndMovesNoMoreThanItMust, ()) {
   const Names members = servers(*rc::gen::inRange<size_t>(1, 12));
   const size_t shards = *rc::gen::inRange<size_t>(1, 200);
@@ -57,7 +57,7 @@ RC_GTEST_PROP(PlacementProperties, IsBalancedSettledAndMovesNoMoreThanItMust, ()
     RC_ASSERT(counts.contains(owner));
     ++counts[owner];
   }
-  size_t least_moves = shards;  // every shard that no live member can keep
+  size_t least_moves = shards;  // counts the shards that no live member can keep
   for (const auto& [member, count] : counts) {
     RC_ASSERT(count == shards / members.size() || count == shards / members.size() + 1);
     least_moves -= std::min(before[member], count);

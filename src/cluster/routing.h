@@ -26,7 +26,7 @@ namespace sibyl::cluster {
 struct ShardOwner {
   MemberId member;
   uint64_t epoch = 0;
-  bool is_here = false;  // this server; the shard may still be opening
+  bool is_here = false;  // this server is the owner; the shard may still be opening
 
   bool operator==(const ShardOwner&) const = default;
 };
@@ -43,7 +43,7 @@ class Routing {
   virtual std::optional<ShardOwner> owner(uint32_t shard) const = 0;
   // Requests a newer state, and blocks until the shard has an owner that differs from `outdated`, or until
   // the shard is open if this server owns it. Returns after about 100 ms in any case, with the value of
-  // owner(), because a receiver may be a moment behind the state. nullopt: the deadline has passed.
+  // owner(), because a receiver may be a moment behind the state. Returns nullopt if the deadline has passed.
   virtual std::optional<ShardOwner> wait_for_owner(uint32_t shard, const std::optional<ShardOwner>& outdated,
                                                    Time deadline) = 0;
   // Requests a newer state, without waiting for it. Cheap if there was a request just before.

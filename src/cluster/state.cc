@@ -27,7 +27,7 @@ constexpr uint64_t leaving_flag = 1, preparing_flag = 2;  // of a member
 constexpr std::string_view member_prefix = "member/";
 constexpr std::string_view shard_prefix = "shard/";
 constexpr std::string_view log_prefix = "log/";
-// How often a state that changes between the pages of a read is read again from its beginning.
+// A read of the state in pages starts again if the state changes between two pages, at most this many times.
 constexpr int max_attempts = 20;
 
 template <typename T>
@@ -213,7 +213,7 @@ base::Status decode_entry(const std::string& name, BytesView value, State& state
     SIBYL_ASSIGN(MemberId log, MemberId::decode(value));
     state.logs.insert(std::move(log));
   } else if (name.starts_with(shard_prefix)) {
-    // Entries arrive in the order of their names, which is the order of the numbers.
+    // Entries arrive in the order of their names, which is also the order of the shards' numbers.
     if (name != shard_entry(static_cast<uint32_t>(state.shards.size())))
       return base::fail(ErrorCode::server, "The state of the cluster is damaged: a shard is missing");
     SIBYL_ASSIGN(Shard shard, Shard::decode(value));

@@ -53,7 +53,8 @@ struct Member {
   std::string
       peer_address;  // HOST:PORT for other servers (peers.h), with a numeric host; empty: it cannot be called
   base::Bytes
-      later_fields;  // that a later version has added: kept as they are, because guards compare whole entries
+      later_fields;  // fields that a later version has added; kept unchanged, because guards compare whole
+                     // entries
 
   bool operator==(const Member&) const = default;
   std::string encode() const;
@@ -63,14 +64,14 @@ struct Member {
 // Writes of a shard that are in a member's log and perhaps nowhere else.
 struct LogPart {
   MemberId log;
-  uint64_t epoch = 0;  // only records of this epoch of the shard
+  uint64_t epoch = 0;  // the part has only records written at this epoch of the shard
   auto operator<=>(const LogPart&) const = default;
 };
 
 struct Shard {
   uint64_t epoch = 0;  // increases whenever the owner changes
   MemberId owner;      // empty: not assigned yet
-  std::string next;    // the member that the owner must hand it to; empty: none
+  std::string next;    // the member to which the owner must hand the shard over; empty: none
   // The log parts that the owner must replay before it serves the shard. Empty once they are replayed.
   std::vector<LogPart> logs;
 
@@ -113,8 +114,9 @@ std::string shard_directory(uint32_t shard);
 // The object that holds the state of the only cluster of a pool's namespace.
 inline constexpr const char* state_object = "cluster";
 
-// Creates the state with shards that have no owner. Their epochs begin after those in `epochs`, by shard, if it is not empty: the files of a
-// shard may name earlier ones. Refused with Reason::exists if there is a state already.
+// Creates the state with shards that have no owner. If `epochs` is not empty, it contains an epoch for each
+// shard. Then the shards begin with higher epochs, because files of a shard may name earlier ones. Refused
+// with Reason::exists if there is a state already.
 storage::objects::Mutation create_state(const Settings& settings, const std::vector<uint64_t>& epochs = {});
 
 // Reads the whole state as of one moment. The callback receives an error if there is no state, if it was written

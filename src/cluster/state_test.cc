@@ -52,7 +52,7 @@ TEST(State, ALogIsNeededWhileItsMemberLivesOrAShardNamesIt) {
   State state;
   state.logs = {{"live", 2}, {"live", 1}, {"owner", 1}, {"replayed", 1}, {"gone", 1}};
   state.members["live"].incarnation = 2;
-  // The owner is dead, but no other member could take its shard over.
+  // The owner is dead, but no other member could take over its shard.
   state.shards = {{.epoch = 1, .owner = {"owner", 1}},
                   {.epoch = 3, .owner = {"live", 2}, .logs = {{{"replayed", 1}, 2}}}};
   EXPECT_EQ(state.unneeded_logs(), (std::vector<MemberId>{{"gone", 1}, {"live", 1}}));
@@ -74,7 +74,7 @@ class StoredStateTest : public testing::Test {
 
 TEST_F(StoredStateTest, IsCreatedOnceAndReadInPages) {
   EXPECT_EQ(error(), "There is no cluster in this pool");
-  // More shards than one read of the store returns.
+  // There are more shards than one read of the store returns.
   ASSERT_TRUE(
       blocking_.mutate(state_object, create_state({.shards = 2'500, .lease = std::chrono::seconds(7)}))
           .is_done());

@@ -20,9 +20,9 @@ using execute::ResultSet;
 
 namespace {
 
-// The pause between attempts doubles up to this: because many statements may wait for one shard.
+// The pause between attempts doubles up to this limit, because many statements may wait for one shard.
 constexpr int64_t max_retry_micros = 40'000;
-// Statements with random partitions are tried again at once: each time they name another one.
+// A statement with random partitions is tried again at once, because each attempt names other partitions.
 constexpr int max_quick_retries = 100;
 
 base::Error timeout_error(ErrorCode code, const Request& request, const std::string& why) {
@@ -52,12 +52,13 @@ base::Error spread_error() {
       .with_hint("update each partition with a statement of its own");
 }
 
-// This server may not own its shards any more: what it has read may be stale.
+// Returns true if this server may not own its shards any more. Then what it has read may be stale.
 bool is_lost_lease(const base::Error& error) {
   return error.code() == ErrorCode::bootstrapping;
 }
 
-// A shard may move while views in other shards follow a write.
+// Releases the shards once the write is committed, so that they may move while views in other shards are
+// renewed.
 struct HeldShards final : execute::WriteProgress {
   void committed() override { uses.clear(); }
   std::vector<std::unique_ptr<storage::ShardedStore::Use>> uses;
@@ -94,7 +95,7 @@ void ForwardedStatement::find_target() {
   target_ = {};
   for (const execute::BatchItem& item : items_) {
     const Target one = target_of(item, now, of_.shard_of);
-    if (one.kind != Target::Kind::shards) {  // this server reports its error
+    if (one.kind != Target::Kind::shards) {  // This server can report the error of the statement.
       target_ = Target::here();
       return;
     }
@@ -154,7 +155,8 @@ void ForwardedStatement::give_to_engine(Completion done, execute::WriteProgress*
 
 void ForwardedStatement::run_here(const Shards& shards) {
   const auto held = std::make_shared<HeldShards>();
-  if (!is_definition()) {  // the engine holds the catalogue itself, and not while others read it
+  // For definitions, the engine holds the catalogue itself, but not while other servers read it.
+  if (!is_definition()) {
     for (const auto& [shard, epoch] : shards) {
       held->uses.push_back(of_.shards.use(shard));
       if (!held->uses.back()) return retry("its partition is being opened");
@@ -180,7 +182,8 @@ void ForwardedStatement::ran_here(Result<ResultSet> result) {
   finish(std::move(result));
 }
 
-// Any server's engine can write partitions of several owners, except counters.
+// Gives the write to the engine of this server: every server can write partitions of several owners. Counters
+// are the exception.
 void ForwardedStatement::run_spread() {
   count(of_.counts->spread);
   if (batch_ == cql::Batch::Kind::counter) return split();

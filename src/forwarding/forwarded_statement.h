@@ -61,7 +61,7 @@ class ForwardedStatement final : public std::enable_shared_from_this<ForwardedSt
 
  private:
   using Shards = std::vector<StatementRequest::Shard>;
-  // The owner of all shards of the target.
+  // The server that owns all shards of the target.
   struct Owner {
     enum class Kind : uint8_t { one, several, none };
     Kind kind = Kind::none;

@@ -34,7 +34,7 @@ bool read_text(Reader& reader, std::string& text) {
   return true;
 }
 
-// A count of items that take at least one byte each.
+// Reads a count of items that take at least one byte each.
 bool read_count(Reader& reader, uint64_t& count) {
   return reader.varint(count) && count <= reader.rest().size();
 }

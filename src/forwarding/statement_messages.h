@@ -19,7 +19,7 @@ namespace sibyl::forwarding {
 struct StatementText {
   std::string keyspace;  // of the session
   std::string text;
-  base::Bytes id;  // of a prepared statement; empty: it was sent as text
+  base::Bytes id;  // id of a prepared statement; empty: it was sent as text
   std::vector<types::ValueView> values;
 };
 
@@ -29,10 +29,10 @@ struct StatementRequest {
     uint64_t epoch = 0;
     bool operator==(const Shard&) const = default;
   };
-  std::vector<Shard> shards;   // of all named partitions; the receiver must own them at these epochs
-  base::Bytes schema_version;  // of the caller's plan
+  std::vector<Shard> shards;   // shards of all named partitions; the receiver must own them at these epochs
+  base::Bytes schema_version;  // version of the caller's plan
   std::optional<std::string> role;
-  // Without values, trace and interrupt.
+  // These do not include values, trace and interrupt.
   execute::Request parameters;
   std::optional<cql::Batch::Kind> batch;  // nullopt: one statement
   std::vector<StatementText> statements;
@@ -45,13 +45,13 @@ struct StatementRequest {
 struct StatementAnswer {
   enum class Outcome : uint8_t {
     done = 0,
-    failed = 1,          // with the statement's error
+    failed = 1,          // failed with the statement's error, which follows
     moved = 2,           // nothing was executed: the receiver does not own a shard at its epoch
     other_schema = 3,    // nothing was executed: the receiver has another schema
     result_unknown = 4,  // rows were read, but may be stale; if the statement writes, it has written
   };
   Outcome outcome = Outcome::done;
-  base::Bytes schema_version;  // other_schema: that of the receiver
+  base::Bytes schema_version;  // for other_schema, the version of the receiver's schema
   std::optional<base::Error> error;
   execute::ResultSet result;
 

@@ -85,7 +85,7 @@ TEST(StatementMessages, RowsDecodeToWhatWasEncoded) {
   ASSERT_EQ(decoded->result.metadata->columns.size(), 2u);
   EXPECT_EQ(decoded->result.metadata->columns[1].name, "v");
   EXPECT_EQ(decoded->result.metadata->columns[1].type->kind(), Kind::text);
-  // Columns that both know are not sent.
+  // Columns that both servers know are not sent.
   const auto known = columns();
   EXPECT_LT(answer.encode(answer.result.metadata).size(), answer.encode(nullptr).size());
   const auto with_known = StatementAnswer::decode(answer.encode(answer.result.metadata), known);

@@ -13,7 +13,8 @@ using base::Result;
 using execute::ResultSet;
 using Outcome = StatementAnswer::Outcome;
 
-// One statement or batch. It is also the interrupt of what it runs: no caller waits for an answer after the deadline.
+// One statement or batch. It also interrupts the execution at the deadline, because no caller waits for an
+// answer after that.
 class StatementService::Running final : public execute::Interrupt,
                                         public execute::WriteProgress,
                                         public std::enable_shared_from_this<Running> {
@@ -28,11 +29,10 @@ class StatementService::Running final : public execute::Interrupt,
 
   // Decodes the request. Returns false if it was answered with an error.
   bool decode();
-  // Takes the shards that the statement needs. Returns false if one of them is not here; that was then
-  // answered.
+  // Takes the shards that the statement needs. If one of them is not here, answers that and returns false.
   bool hold_shards();
   bool has_same_schema() const { return of_.schema.schema()->version == request_.schema_version; }
-  // Looks up existing plans. Returns false if some must be created.
+  // Looks for existing plans of the statements. Returns false if some must be created.
   bool find_plans();
   bool is_quick() const;
   void execute_at_once();
@@ -41,7 +41,7 @@ class StatementService::Running final : public execute::Interrupt,
   void execute();
   void refuse(base::Error error) { send({.outcome = Outcome::failed, .error = std::move(error)}); }
 
-  // A shard may move while views in other shards follow.
+  // Releases the shards, so that they may move while views in other shards are renewed.
   void committed() override { uses_.clear(); }
   base::Status check() const override {
     if (std::chrono::steady_clock::now() <= call_.deadline) return {};
@@ -58,7 +58,7 @@ class StatementService::Running final : public execute::Interrupt,
 
   StatementService& service_;
   const Parts& of_;
-  cluster::PeerService::Call call_;  // the request's values borrow from its message
+  cluster::PeerService::Call call_;  // keeps the message from which the values of the request borrow
   cluster::PeerService::Answer answer_;
   StatementRequest request_;
   std::vector<std::unique_ptr<storage::ShardedStore::Use>> uses_;
@@ -71,7 +71,8 @@ bool StatementService::may_read_at_once() const {
 }
 
 void StatementService::note_read(std::chrono::steady_clock::duration took) {
-  constexpr std::chrono::microseconds max_read{300};  // from memory it takes a few
+  // A read that needs only memory takes a few microseconds.
+  constexpr std::chrono::microseconds max_read{300};
   constexpr std::chrono::milliseconds period{100};
   if (took > max_read)
     reads_wait_until_.store(std::chrono::steady_clock::now() + period, std::memory_order_relaxed);
@@ -106,7 +107,7 @@ cluster::PeerService::Handler StatementService::statements() {
   };
 }
 
-// The engine holds the catalogue itself.
+// Runs definitions on the engine, which holds the catalogue itself.
 cluster::PeerService::Handler StatementService::definitions() {
   return [this](cluster::PeerService::Call call, cluster::PeerService::Answer answer) {
     const auto running = begin(std::move(call), std::move(answer));

@@ -44,7 +44,7 @@ class StatementService {
  private:
   class Running;
 
-  // Reads that wait would delay all calls.
+  // False while reads wait for the storage, because they would delay all calls.
   bool may_read_at_once() const;
   void note_read(std::chrono::steady_clock::duration took);
   std::shared_ptr<Running> begin(cluster::PeerService::Call call, cluster::PeerService::Answer answer);

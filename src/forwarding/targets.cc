@@ -77,7 +77,7 @@ class Finder {
     const auto keys = plan::partition_keys(*select->where, bindings_, scratch_);
     if (!keys || keys->empty()) return Target::here();
     for (const auto& key : *keys) add_token(types::murmur3_token(key));
-    // If there are several shards, each is read at its owner.
+    // If the statement names several shards, each is read at its owner.
     return target_.shards.size() == 1 ? take() : Target::many();
   }
   Target find(const plan::Prepared&, const std::shared_ptr<const Modification>& statement) {

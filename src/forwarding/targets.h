@@ -17,7 +17,7 @@ inline constexpr uint32_t meta_shard = 0;
 
 struct Target {
   enum class Kind : uint8_t {
-    here,    // needs no shard, or has an error that any server can report
+    here,    // this server can run it: it needs no shard, or has an error that any server can report
     shards,  // runs at the owner of all of `shards`
     many,    // reads partitions of any shards
     define,  // changes the schema or roles

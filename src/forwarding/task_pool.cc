@@ -48,7 +48,7 @@ void TaskPool::loop() {
     lock.unlock();
     if (const auto status = base::contain([&] { task(); }); !status)
       spdlog::error("a statement of a cluster failed: {}", status.error().text());
-    task = nullptr;  // destroyed without the mutex
+    task = nullptr;  // the task is destroyed without the mutex
     lock.lock();
   }
 }

@@ -18,8 +18,8 @@
 
 namespace sibyl::cluster {
 
-// The work blocks, so it runs on threads of this object; callbacks are tasks of the executor. Calls for one shard run in
-// their order. Used by the executor's thread, like Ownership.
+// The work blocks, so it runs on threads of this object. Callbacks are tasks of the executor. Calls for one
+// shard run in their order. Used by the executor's thread, like Ownership.
 class StoreShardHost final : public ShardHost {
  public:
   // Both must outlive this object. The executor's run_after() must be thread-safe. The log of a member has the name

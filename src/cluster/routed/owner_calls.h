@@ -28,7 +28,7 @@ class OwnerCalls {
     Peers& peers;
     std::chrono::milliseconds patience{10'000};
   };
-  // All parts must outlive it.
+  // All parts must outlive this object.
   explicit OwnerCalls(Parts parts) : of_(std::move(parts)) {}
 
   // Passes the message to the server that has the shard of the key, and returns its answer. The message may

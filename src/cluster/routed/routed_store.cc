@@ -22,8 +22,8 @@ using storage::ShardMap;
 using storage::ShardPart;
 using storage::Snapshot;
 
-// A shard is read in parts. The sizes of the first part and of the largest, and the factor between one and
-// the next.
+// A shard is read in parts: the size of the first part, the size of the largest, and the factor by which each
+// part is larger than the one before.
 constexpr uint32_t first_part_bytes = 16 << 10, max_part_bytes = 1 << 20, part_growth = 4;
 
 base::Error timed_out(uint32_t shard) {
@@ -40,7 +40,7 @@ base::Error over_several_servers() {
       .with_hint("write one partition, or use BEGIN UNLOGGED BATCH");
 }
 
-// True if the last read of this thread read a shard of another server, perhaps besides others.
+// True if the last read of this thread included a shard of another server.
 bool& has_read_elsewhere() {
   thread_local bool elsewhere = false;
   return elsewhere;
@@ -368,7 +368,7 @@ uint64_t RoutedStore::approximate_size(BytesView begin, BytesView end) const {
   return size;
 }
 
-// Partitions are in one shard each, so the samples of the shards add up.
+// Each partition is in one shard, so the samples of the shards add up.
 std::map<uint32_t, storage::PartitionSample> RoutedStore::partition_samples(std::span<const uint32_t> tables,
                                                                             size_t max_records) const {
   std::map<uint32_t, storage::PartitionSample> samples;

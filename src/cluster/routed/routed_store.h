@@ -41,7 +41,7 @@ class RoutedStore final : public storage::Store {
     // When this has passed, a read of another server's shard fails with a read timeout.
     std::chrono::milliseconds patience{10'000};
   };
-  // All parts must outlive it.
+  // All parts must outlive this object.
   explicit RoutedStore(Parts parts) : of_(std::move(parts)) {}
 
   using Store::commit;
@@ -92,10 +92,11 @@ class RoutedStore final : public storage::Store {
 
   // Reads the shard here or at its owner, and follows the shard if it moves.
   base::Result<StoreAnswer> read(const StoreRequest& request) const;
-  // nullopt: the shard is not there, or the call has failed.
+  // Returns the answer of the shard; nullopt if the shard is not at this server or if the call has failed.
   static std::optional<base::Result<StoreAnswer>> answer_of(const CallResult& called,
                                                             const StoreRequest& request);
-  // Asks the owners of all shards at the same time. Answers that are missing afterwards must be asked for with read().
+  // Asks the owners of all shards at the same time. For each shard whose answer is missing from the result,
+  // call read().
   std::map<uint32_t, StoreAnswer> ask_all(const std::map<uint32_t, StoreRequest>& requests) const;
   std::unique_ptr<storage::Iterator> iterate_shard(uint32_t shard, BytesView begin, BytesView end) const;
   std::unique_ptr<storage::Iterator> iterate_shards(const storage::ShardMap::Range& range, BytesView begin,

@@ -23,7 +23,7 @@ bool read_bytes(base::Reader& reader, Bytes& value) {
   return true;
 }
 
-// A count of elements that have at least one byte each.
+// Reads a count of elements that take at least one byte each.
 bool read_count(base::Reader& reader, uint64_t& count) {
   return reader.varint(count) && count <= reader.rest().size();
 }

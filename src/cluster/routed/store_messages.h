@@ -38,7 +38,7 @@ struct StoreRequest {
   std::vector<Bytes> keys;        // get
   Bytes begin, end;               // scan and size
   bool is_backwards = false;      // scan
-  uint32_t max_bytes = 64 << 10;  // scan: ends after the record that reaches it
+  uint32_t max_bytes = 64 << 10;  // scan: ends after the record that reaches this size
   std::vector<uint32_t> tables;   // sample
   uint64_t max_records = 0;       // sample: see Store::partition_samples()
 
@@ -61,7 +61,7 @@ struct StoreAnswer {
   static StoreAnswer failed(base::Error error);
 
   Bytes encode() const;
-  // `kind` is that of the request.
+  // `kind` is the kind of the request.
   static base::Result<StoreAnswer> decode(BytesView bytes, StoreRequest::Kind kind);
 };
 

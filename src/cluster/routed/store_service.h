@@ -1,4 +1,4 @@
-// Reads of single shards, and answers to those of other servers (RoutedStore).
+// Reads single shards, and answers such reads of other servers (RoutedStore).
 #pragma once
 
 #include "cluster/peers.h"
@@ -15,7 +15,7 @@ base::Result<StoreAnswer> read_shard(const storage::ShardedStore& store, const S
 // Thread-safe.
 class StoreService {
  public:
-  // All must outlive this object.
+  // All arguments must outlive this object.
   StoreService(storage::ShardedStore& store, const storage::ShardMap& shards, const Routing& routing)
       : store_(store), shards_(shards), routing_(routing) {}
 

@@ -60,7 +60,7 @@ void ThreadExecutor::run() {
     tasks_.erase(tasks_.begin());
     lock.unlock();
     task();
-    task = nullptr;  // destroyed without the mutex
+    task = nullptr;  // the task is destroyed without the mutex
     lock.lock();
   }
 }

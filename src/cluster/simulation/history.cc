@@ -18,8 +18,8 @@ bool is_unknown(const Operation& operation) {
   return operation.response.status != Response::Status::done;
 }
 
-// An operation whose outcome is unknown has no result to compare. If it was never executed, the order has it
-// at the end, where no other operation sees its effect.
+// An operation whose outcome is unknown has no result to compare. If it was never executed, it is last in the
+// order, where no other operation sees its effect.
 bool step(Value& state, const Operation& operation) {
   const Request& request = operation.request;
   const bool applies = request.kind == Request::Kind::write || request.kind == Request::Kind::add ||

@@ -10,7 +10,7 @@
 
 namespace sibyl::cluster::simulation {
 
-// Clients have the numbers after those of the servers.
+// Servers have the first numbers, clients the numbers after these.
 class Network {
  public:
   using Message = std::move_only_function<void()>;

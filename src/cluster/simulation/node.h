@@ -24,14 +24,14 @@ class Node {
   struct Options {
     MemberId id;
     double clock_rate = 1;
-    std::function<int64_t()> wall_clock;  // microseconds that may jump
+    std::function<int64_t()> wall_clock;  // a clock in microseconds that may jump
     double max_drift = 0.01;
     Weakness weakness = Weakness::none;
-    NodeViews::Send send;  // to another server, or this one
+    NodeViews::Send send;  // sends a message to another server, or to this one
   };
   struct Events {
     std::function<void()> on_removed, on_left;
-    // A read at this epoch is being answered.
+    // Called when a read at this epoch is answered.
     std::function<void(uint32_t shard, uint64_t epoch)> on_read;
   };
   Node(std::unique_ptr<storage::objects::ObjectStore> store, base::Executor& world, const Options& options,
@@ -43,7 +43,7 @@ class Node {
   // have been renewed.
   void execute(Request request, Respond respond);
   void receive(const ViewMessage& message) { views_.receive(message); }
-  // A key of which this server has the shard open.
+  // REQUIRES: this server has the shard of the key open.
   Value value_of(Key key) const {
     return shards_.value_of(key % static_cast<uint32_t>(membership_.state()->shards.size()), key);
   }

@@ -12,7 +12,8 @@ namespace sibyl::cluster::simulation {
 
 class NodeExecutor final : public base::Executor {
  public:
-  // `rate`: simulated microseconds of this clock per microsecond of `world`, which must outlive this object.
+  // `rate`: microseconds by which this clock advances in one microsecond of `world`. `world` must outlive
+  // this object.
   NodeExecutor(base::Executor& world, double rate)
       : world_(world), rate_(rate), state_(std::make_shared<State>()) {}
   // Tasks that have not run are dropped: the server has crashed.

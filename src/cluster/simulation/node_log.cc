@@ -21,7 +21,7 @@ constexpr uint64_t max_segment = 64 << 20;
 constexpr uint64_t appends_per_segment = 5;
 
 std::string number(uint64_t value) {
-  return value == 0 ? std::string() : std::to_string(value);  // a missing attribute equals 0
+  return value == 0 ? std::string() : std::to_string(value);  // A missing attribute means 0.
 }
 }  // namespace
 
@@ -134,7 +134,7 @@ class Sealing : public std::enable_shared_from_this<Sealing> {
   }
 
  private:
-  // The writer, or another server that seals, may have created it first.
+  // The writer of the log, or another server that seals it, may have created this segment first.
   void create_end() {
     Mutation create;
     create.must_not_exist().create().set_attribute("sealed", "1").set_attribute("end", "1").allow_when_full();
@@ -204,7 +204,7 @@ void remove_down(storage::objects::ObjectStore& store, base::Executor& executor,
                });
 }
 
-// Takes the data of the last segment, and removes those before it.
+// Removes the data of the last segment, and the segments before it.
 void empty(storage::objects::ObjectStore& store, base::Executor& executor, const MemberId& log,
            uint64_t segment, std::move_only_function<void()> done) {
   store.mutate(log_object(log, segment), Mutation().must_exist().replace({}).allow_when_full(),

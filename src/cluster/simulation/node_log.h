@@ -33,12 +33,13 @@ class NodeLog {
   // true: durable. false: the outcome stays unknown, and the log accepts no more records.
   using Done = std::move_only_function<void(bool)>;
 
-  // All must outlive this object.
+  // All arguments must outlive this object.
   NodeLog(storage::objects::ObjectStore& store, base::Executor& executor, const MemberId& id,
           Weakness weakness)
       : store_(store), executor_(executor), id_(id), weakness_(weakness) {}
 
-  // Records that wait together are appended together, and those of one call always. The callback may run within the call.
+  // Records that wait at the same time are appended together. The records of one call are always appended
+  // together. `done` may run within this call.
   void append(const std::vector<Record>& records, Done done);
 
  private:
@@ -54,11 +55,12 @@ class NodeLog {
   base::Bytes waiting_;
   std::vector<Done> waiting_done_, sent_done_;
   storage::objects::Mutation sent_;
-  uint64_t sequence_ = 0, segment_ = 0, appends_ = 0;  // appends_: in this segment
+  uint64_t sequence_ = 0, segment_ = 0, appends_ = 0;  // appends_: number of appends in this segment
   bool is_sending_ = false, is_sealed_ = false;
 };
 
-// Makes further appends impossible. Repeats until it is done, then calls `done` with the records.
+// Makes further appends to the log impossible. Repeats its requests until this is done, then calls `done`
+// with the records.
 void seal_and_read(storage::objects::ObjectStore& store, base::Executor& executor, const MemberId& log,
                    Weakness weakness, std::move_only_function<void(std::vector<Record>)> done);
 

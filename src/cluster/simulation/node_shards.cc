@@ -26,7 +26,7 @@ std::string shard_object(uint32_t shard) {
 }
 
 std::string text_of(uint64_t value) {
-  return value == 0 ? std::string() : std::to_string(value);  // a missing attribute equals 0
+  return value == 0 ? std::string() : std::to_string(value);  // A missing attribute means 0.
 }
 
 uint64_t number_of(const ReadReply& found, const char* attribute) {
@@ -55,7 +55,7 @@ struct NodeShards::Flush {
   Done done;
 };
 
-// Runs the function only while this shard is the open one.
+// Returns a function that runs only while this opening of the shard lasts.
 template <typename Function>
 auto NodeShards::guarded(uint32_t shard, const std::shared_ptr<Shard>& opened, Function function) {
   return [this, shard, opened, function = std::move(function)](auto&&... values) mutable {
@@ -65,8 +65,8 @@ auto NodeShards::guarded(uint32_t shard, const std::shared_ptr<Shard>& opened, F
   };
 }
 
-// The write with the highest timestamp wins, in whatever order they are added. The end of an intent has the timestamp of its beginning, and
-// wins over that only.
+// The write with the highest timestamp wins, in whatever order writes are added. The end of an intent has the
+// timestamp of its beginning, and replaces only the beginning.
 void NodeShards::add(Shard& shard, const Record& record) {
   Cell& cell = shard.cells[record.key];
   const bool ends = record.timestamp == cell.timestamp && record.key >= first_intent && record.value == 0;
@@ -147,7 +147,7 @@ void NodeShards::replay(std::shared_ptr<Opening> opening) {
 
 // --- Flushing and closing
 
-// Guarded by the epoch, and by the number of flushes so that a late copy cannot undo a newer one.
+// The mutation is guarded by the epoch and by the number of flushes. So a late copy cannot undo a newer one.
 void NodeShards::write_cells(uint32_t number, const std::shared_ptr<Shard>& shard, Done done) {
   base::Bytes data;
   for (const auto& [key, cell] : shard->cells)
@@ -299,7 +299,8 @@ void NodeShards::close_intent(uint32_t shard, Key base, int64_t timestamp) {
   const auto opened = shards_.at(shard);
   const Cell& cell = opened->cells[intent_of(base)];
   if (cell.timestamp != timestamp || cell.value != 1) return;
-  // Not a newer timestamp: a change of the base row may be on its way to the log.
+  // Uses the timestamp of the beginning instead of a newer one, because a change of the base row may be on
+  // its way to the log.
   const Record closed{shard, opened->epoch, timestamp, intent_of(base), 0};
   log_.append({closed}, guarded(shard, opened, [opened, closed](bool durable) {
                 if (durable) add(*opened, closed);

@@ -42,7 +42,7 @@ class NodeShards final : public ShardHost {
   uint64_t issue_ticket(uint32_t shard, Key row);
   // The base rows with open intents, and the timestamps of their last changes.
   std::vector<std::pair<Key, int64_t>> open_intents(uint32_t shard) const;
-  // Unless the base row has been changed since.
+  // Does nothing if the base row has been changed since.
   void close_intent(uint32_t shard, Key base, int64_t timestamp);
 
  private:
@@ -58,7 +58,7 @@ class NodeShards final : public ShardHost {
     uint64_t epoch = 0, flushes = 0;
     int64_t highest = 0;  // timestamp
     std::map<Key, Cell> cells;
-    std::map<Key, std::deque<Waiting>> queues;  // the first of each is running
+    std::map<Key, std::deque<Waiting>> queues;  // the first request of each queue is running
     std::map<Key, std::set<uint64_t>> tickets;  // of view rows
     uint64_t last_ticket = 0;
     Done closing;

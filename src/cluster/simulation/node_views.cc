@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t patience_micros = 3'000'000, attempt_micros = 400'000, refusal_micros = 20'000;
 constexpr int64_t keeping_micros = 1'000'000;
-constexpr int64_t reading_micros = 500;  // in which the process may be stopped
+constexpr int64_t reading_micros = 500;  // the duration of a read, in which the process may be stopped
 
 }  // namespace
 

@@ -20,7 +20,7 @@ struct ViewMessage {
   enum class Kind : uint8_t { ask_ticket, ticket, put, answer };
   Kind kind = Kind::ask_ticket;
   std::string from;
-  uint64_t number = 0;  // of the attempt that it belongs to
+  uint64_t number = 0;  // number of the attempt that the message belongs to
   Key row = 0;
   uint64_t ticket = 0;
   int64_t value = 0;  // put
@@ -41,7 +41,7 @@ class NodeViews {
   // `incarnation`: of this server, so that it ignores messages to former ones.
   NodeViews(const Parts& parts, Send send, uint64_t incarnation, Weakness weakness);
 
-  // After a change of the base row with this timestamp.
+  // Call this after the base row was changed with this timestamp.
   void renew(Key base, int64_t timestamp, Done done);
   void receive(const ViewMessage& message);
 
@@ -72,7 +72,7 @@ class NodeViews {
   const Send send_;
   const Weakness weakness_;
   uint64_t last_number_;
-  std::map<uint64_t, RenewalPtr> attempts_;  // that wait for a message
+  std::map<uint64_t, RenewalPtr> attempts_;  // attempts that wait for a message
   std::multiset<Key> in_progress_;
 };
 

@@ -13,7 +13,7 @@ enum class Weakness : uint8_t {
   no_fencing,            // former owners can still write logs and shards
   seal_existing_only,    // a takeover does not prevent the next segment of a log
   remove_ends,           // nothing remains of a log that is removed
-  trust_clock,           // timestamps are those of the clock, even below the shard's highest
+  trust_clock,           // timestamps are taken from the clock, even if they are below the shard's highest
   acknowledge_early,     // a write is acknowledged before it is in the log
   answer_without_lease,  // a read is answered although the lease may have expired
   remove_early,          // members are removed before their leases have expired
@@ -29,7 +29,7 @@ using Value = std::optional<int64_t>;
 // Some keys are base rows of a view. Each has two view rows, in other shards: for even and for odd values. One of them has the value of
 // the base row, and the other one none.
 inline constexpr Key first_view_row = 1 << 16, first_intent = 1 << 24;
-inline constexpr int64_t no_view_row = -1;  // the value of an erased one
+inline constexpr int64_t no_view_row = -1;  // the value of a view row that was erased
 inline bool has_view(Key key) {
   return key < first_view_row && key % 4 == 0;
 }

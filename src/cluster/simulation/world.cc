@@ -24,7 +24,8 @@ constexpr int64_t second = 1'000'000;
 constexpr int64_t lease_micros = 2 * second;
 constexpr int64_t chaos_micros = 40 * second;
 constexpr int64_t client_timeout = 4 * second;
-// Time for everything to settle after the last fault: late mutations have arrived, leases have expired.
+// Time for everything to settle after the last fault: until it ends, late mutations have arrived and leases
+// have expired.
 constexpr int64_t calm_micros = 60 * second;
 
 class World {
@@ -60,7 +61,7 @@ class World {
   struct Server {
     std::unique_ptr<Node> node;  // nullptr while it is down
     double clock_rate = 1;
-    int64_t clock_offset = 0;  // of the wall clock
+    int64_t clock_offset = 0;  // offset of the wall clock
     bool is_stopping = false;
   };
 
@@ -142,7 +143,7 @@ class World {
     Request request;
     int64_t deadline = 0;
     bool is_over = false;
-    uint64_t attempts = 0, answered = 0;  // answered: the last one with a reply
+    uint64_t attempts = 0, answered = 0;  // attempts so far, and the last one that was answered
   };
 
   void begin_client(size_t client) {
@@ -205,7 +206,7 @@ class World {
     };
     network_.send(client, entry, [this, pending, entry, answer] {
       if (servers_[entry].node) return route(entry, pending->request, answer);
-      answer({.status = Response::Status::moved});  // the connection is refused
+      answer({.status = Response::Status::moved});  // The connection is refused.
     });
   }
 
@@ -422,7 +423,8 @@ class World {
   uint64_t incarnations_ = 0, values_ = 0;
   std::map<uint32_t, uint64_t> answered_epochs_;
   std::map<Key, Value> last_seen_;
-  std::vector<Server> servers_;  // destroyed first: their tasks refer to the rest
+  // Declared last and thus destroyed first: tasks of the servers use the other members.
+  std::vector<Server> servers_;
 };
 
 }  // namespace

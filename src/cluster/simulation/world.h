@@ -23,7 +23,7 @@ struct Scenario {
 // How often each kind of fault was injected.
 struct Injected {
   uint64_t crashes = 0, restarts = 0, clean_stops = 0;
-  uint64_t pauses = 0, long_pauses = 0;  // long: beyond the lease
+  uint64_t pauses = 0, long_pauses = 0;  // long_pauses exceed the lease
   uint64_t cuts = 0, storage_cuts = 0;
   uint64_t lost_messages = 0, late_messages = 0, duplicated_replies = 0;
   uint64_t full_storage = 0, slow_storage = 0, lost_watches = 0;
@@ -46,13 +46,13 @@ struct Report {
   //  - no read is answered at an epoch of a shard after a later epoch has answered one;
   //  - in the end, each view row has the value of its base row;
   //  - when all faults have ended, every key can be read and the state settles: each shard has a live owner, no move and no
-  //    log to replay are left, and logs that nobody needs are removed.
+  //    log to replay are left, and logs that are not needed are removed.
   std::string violation;
   Injected injected;
   uint64_t operations = 0, answered = 0, owner_changes = 0;
 };
 
-// Depends on the scenario only.
+// The report depends only on the scenario.
 Report run(const Scenario& scenario);
 
 }  // namespace sibyl::cluster::simulation

@@ -19,7 +19,7 @@ using boost::system::error_code;
 namespace {
 
 constexpr size_t min_read_room = 16 << 10;
-// Buffers that have become larger are released when they are empty.
+// Buffers that have grown beyond this size are released when they are empty.
 constexpr size_t max_kept_buffer = 1 << 20;
 // A machine that vanishes does not close its connections. They end when sent bytes are not acknowledged for
 // this time.
@@ -116,7 +116,7 @@ void Channel::read() {
 void Channel::received(size_t size) {
   filled_ += size;
   size_t begin = 0;
-  is_receiving_ = true;  // frames appended meanwhile are sent together
+  is_receiving_ = true;  // frames that are appended while frames are received leave together
   while (!is_closed_) {
     const PeerFrameStep step =
         next_peer_frame(base::BytesView(buffer_).substr(begin, filled_ - begin), max_frame_);

@@ -36,7 +36,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
   Channel(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context* tls);
 
   boost::asio::ip::tcp::socket& socket() { return socket_; }
-  // To be called when the socket is connected. on_ready() follows, and then frames.
+  // Call this when the socket is connected. on_ready() follows, and then frames.
   void open(Side side);
   // Closes the connection if set_authenticated() is not called within this time. Call it before open().
   void limit_handshake(std::chrono::milliseconds time);

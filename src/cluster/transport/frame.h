@@ -40,7 +40,7 @@ void append_frame(base::Bytes& out, const PeerFrame& frame);
 struct PeerFrameStep {
   enum class Outcome : uint8_t { frame, incomplete, invalid };
   Outcome outcome = Outcome::incomplete;
-  size_t size = 0;  // frame: its bytes; incomplete: how many are needed at least
+  size_t size = 0;  // for a frame, its bytes; for an incomplete one, the minimum number of bytes needed
   PeerFrame frame;
 };
 // Frames above `max_size` are invalid.

@@ -1,4 +1,5 @@
-// How two servers prove to each other that they belong to the same cluster, before any call.
+// The messages by which two servers prove to each other that they belong to the same cluster, before any
+// call.
 //
 //   caller → receiver   Hello: the caller, the intended receiver, a nonce
 //   receiver → caller   Challenge: a nonce, and MAC("receiver", transcript)
@@ -35,8 +36,8 @@ struct Challenge {
   static std::optional<Challenge> decode(base::BytesView bytes);
 };
 
-// The version of the protocol in a Hello that cannot be decoded; empty if it is none. Servers of other versions are refused with a
-// clear message instead of a closed connection.
+// Returns the protocol version in a Hello that cannot be decoded; empty if the bytes are no Hello. So servers
+// of other versions are refused with a clear message instead of a closed connection.
 std::string foreign_protocol(base::BytesView hello);
 
 // Random bytes: a nonce, or a new cluster's secret. Ends the program if the system has none.

@@ -12,7 +12,7 @@
 
 namespace sibyl::cluster {
 
-// Its users share it, because an answer may be given after the connections have been closed.
+// Shared by its users, because an answer may be given after the connections have been closed.
 class Inbox : public std::enable_shared_from_this<Inbox> {
  public:
   using Task = std::move_only_function<void()>;

@@ -22,7 +22,7 @@ class Incoming::Answerer {
     if (inbox_) send(AnswerStatus::failed, "the call was abandoned");
   }
   void operator()(base::Bytes answer) { send(AnswerStatus::answered, std::move(answer)); }
-  // The call was not given to a handler.
+  // Answers the call without a handler, and says why.
   void refuse(std::string why) { send(AnswerStatus::refused, std::move(why)); }
 
  private:
@@ -103,7 +103,7 @@ bool Incoming::check_proof(base::BytesView mac) {
   return true;
 }
 
-// The other side closes the connection, or the timer does.
+// The other side then closes the connection. If it does not, the timer closes it.
 void Incoming::refuse(const std::string& why) {
   append({PeerFrame::Kind::refusal, 0, why});
 }

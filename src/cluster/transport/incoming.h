@@ -30,7 +30,7 @@ class Incoming final : public Channel {
   void start();
 
  private:
-  // Sends the answer of one call, or that it failed.
+  // Sends the answer of one call, or reports that the call failed.
   class Answerer;
 
   void on_ready() override {}

@@ -130,7 +130,7 @@ bool Outgoing::receive_answer(const PeerFrame& frame) {
   return true;
 }
 
-// Unknown numbers are those of calls whose deadline has passed.
+// If the number is unknown, the deadline of the call has passed.
 void Outgoing::finish(uint64_t number, CallResult result) {
   const auto found = calls_.find(number);
   if (found == calls_.end()) return;

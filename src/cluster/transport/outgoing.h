@@ -29,7 +29,7 @@ class Outgoing final : public Channel {
   Outgoing(boost::asio::io_context& context, Options options);
   void connect(const boost::asio::ip::tcp::endpoint& endpoint);
 
-  // The call leaves with the next flush(). REQUIRES: not closed.
+  // Makes a call, which leaves with the next flush(). REQUIRES: the connection is not closed.
   void call(Method method, base::Bytes message, Peers::Time deadline, Peers::Reply reply);
   // Ends the calls whose deadline has passed. Returns the earliest of the others.
   std::optional<Peers::Time> expire(Peers::Time now);

@@ -158,7 +158,7 @@ void PeerNetwork::Impl::accept() {
       if (incoming_.size() < max_incoming) admit(std::move(socket));
       return accept();
     }
-    accept_timer_.expires_after(accept_pause);  // there may be no descriptors
+    accept_timer_.expires_after(accept_pause);  // the process may have no free descriptors
     accept_timer_.async_wait([this](const error_code& cancelled) {
       if (!cancelled) accept();
     });

@@ -14,11 +14,11 @@ namespace sibyl::cluster {
 class PeerNetwork final : public Peers, public PeerService {
  public:
   struct Options {
-    std::string host;   // to listen on; numeric
+    std::string host;   // numeric address to listen on
     uint16_t port = 0;  // 0: any free port
     MemberId own;
     base::Bytes secret;         // of the cluster
-    bool is_encrypted = false;  // the same on all servers
+    bool is_encrypted = false;  // either all servers of a cluster encrypt, or none
   };
 
   // Listens when this returns. Calls are refused until their methods have handlers.

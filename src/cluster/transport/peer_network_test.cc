@@ -44,7 +44,7 @@ class PeerNetworkTest : public testing::TestWithParam<bool> {
     EXPECT_TRUE(network) << network.error().text();
     return std::move(*network);
   }
-  // Makes a member of the state that the servers learn with share().
+  // Adds a member to the state, which the servers receive with share().
   void add(const MemberId& id, const PeerNetwork& network) {
     state_.members[id.name] = {.incarnation = id.incarnation,
                                .peer_address = fmt::format("127.0.0.1:{}", network.port())};
@@ -121,7 +121,7 @@ TEST_P(PeerNetworkTest, WhatIsNotDeliveredIsNotSent) {
 TEST_P(PeerNetworkTest, AnotherIncarnationIsNotCalled) {
   const auto a = start(a_), b = start({"b", 8});
   b->handle(Method::execute, [](auto, auto) { FAIL(); }, 0);
-  add(b_, *b);  // the address is the same
+  add(b_, *b);  // the state has the former incarnation, at the same address
   a->follow(state_);
   const CallResult result = call(*a, b_, Method::execute, "");
   EXPECT_EQ(result.outcome, Outcome::not_sent);
@@ -156,7 +156,7 @@ TEST_P(PeerNetworkTest, ALateOrAbandonedAnswerIsUnknown) {
   EXPECT_TRUE(call(*a, b_, Method::ping, "").is_answered());
 }
 
-// A call must not wait for its deadline when its member is gone.
+// Calls to a member that is gone end before their deadline.
 TEST_P(PeerNetworkTest, CallsEndWhenTheirMemberLeavesOrStops) {
   const auto a = start(a_);
   auto b = start(b_);
@@ -227,7 +227,7 @@ std::string exchange(uint16_t port, const std::string& bytes) {
   return answer;
 }
 
-// A server that speaks another version learns why it is refused.
+// A server with another version of the protocol is told why it is refused.
 TEST_P(PeerNetworkTest, OtherVersionsAreRefusedWithAReason) {
   if (GetParam()) GTEST_SKIP() << "the connection of the test is not encrypted";
   const auto b = start(b_);
@@ -261,7 +261,7 @@ TEST_P(PeerNetworkTest, GarbageIsRefused) {
     ASSERT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
     (void)::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     ssize_t size = 0;
-    do {  // until the other side closes the connection
+    do {  // read until the other side closes the connection
       char buffer[4096];
       size = ::recv(socket, buffer, sizeof buffer, 0);
       if (size > 0) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* identity = "sibyl-cluster";
 constexpr const char* cipher_suite =
-    "TLS_AES_128_GCM_SHA256";  // one with the hash of callbacks for pre-shared keys
+    "TLS_AES_128_GCM_SHA256";  // its hash is the one that callbacks for pre-shared keys expect
 
 // The key belongs to the context, which frees it.
 void free_key(void*, void* key, CRYPTO_EX_DATA*, int, long, void*) {
