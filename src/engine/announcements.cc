@@ -34,7 +34,8 @@ base::Status Announcements::receive(BytesView message) {
 
 base::Status Announcements::reload() {
   SIBYL_ASSIGN(const bool changed, of_.schema_changes.reload());
-  // Waits even if another call has reloaded the schema, because that call may still be waiting.
+  // The gate is needed even if `changed` is false: another call may have reloaded the schema and still be
+  // waiting.
   (void)changed;
   of_.gate.wait();
   return {};

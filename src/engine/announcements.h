@@ -44,7 +44,7 @@ class Announcements {
   base::Status receive(base::BytesView message);
   // Makes this server use the newest durable schema.
   base::Status reload();
-  // True if no server uses an older schema than the newest one that this server knows.
+  // True if every server uses the newest schema that this server knows, or a newer one.
   bool is_settled() const;
 
  private:

@@ -21,7 +21,7 @@ int32_t factor_of(std::string_view text) {
   return factor;
 }
 
-// Sum over all datacenters. System keyspaces have one copy.
+// The sum of the replication factors of all datacenters. System keyspaces have one copy.
 int32_t replication_factor(const schema::Keyspace& keyspace) {
   int32_t factor = 0;
   for (const auto& [name, value] : keyspace.replication)

@@ -18,7 +18,7 @@ namespace sibyl::engine {
 base::Status check_request(const plan::Prepared& plan, const execute::Request& request,
                            const SchemaSource& schema_source, const plan::Guardrails& guardrails,
                            std::vector<std::string>& warnings);
-// The same for a protocol BATCH.
+// Like check_request() above, for a protocol BATCH.
 base::Status check_request(std::span<const execute::BatchItem> items, const execute::Request& request,
                            const SchemaSource& schema_source, const plan::Guardrails& guardrails,
                            std::vector<std::string>& warnings);

@@ -41,7 +41,8 @@ namespace {
 using base::Bytes;
 using base::BytesView;
 
-// The data of such keyspaces is stored and served here, but drivers that route by datacenter look elsewhere.
+// Data of such keyspaces is stored and served by this server, but drivers that route by datacenter look
+// elsewhere for it.
 void warn_of_other_datacenters(const schema::Snapshot& schema, const std::string& own) {
   for (const auto& [name, keyspace] : schema.keyspaces) {
     const auto strategy = keyspace->replication.find("class");
@@ -56,7 +57,7 @@ void warn_of_other_datacenters(const schema::Snapshot& schema, const std::string
   }
 }
 
-// How long to wait until the server that holds the catalogue has created it.
+// The time for which a server waits until the server that holds the catalogue has created it.
 constexpr std::chrono::seconds start_patience{30};
 constexpr std::chrono::milliseconds start_pause{20};
 
@@ -103,14 +104,9 @@ class Engine::Impl {
         store_(std::move(store)),
         system_store_(make_system_store(clock_)),
         timestamps_(clock_),
-        environment_{
-            *store_,
-            *system_store_,
-            clock_,
-            timestamps_,
-            locks_,
-            options_.is_in_cluster() ? nullptr : &vectors_,  // graphs would miss the writes of other servers
-            &options_.guardrails},
+        environment_{*store_, *system_store_, clock_, timestamps_, locks_,
+                     // In a cluster there are no vector indexes: they would miss the writes of other servers.
+                     options_.is_in_cluster() ? nullptr : &vectors_, &options_.guardrails},
         system_tables_(*system_store_, clock_),
         statements_(catalogue.schema(), options_.guardrails),
         schema_changes_(std::move(catalogue), {.options = options_,
@@ -138,11 +134,12 @@ class Engine::Impl {
   }
 
   ~Impl() {
-    builder_.reset();                // first, because it waits for locks
+    builder_.reset();                // destroyed first, because it waits for locks
     if (intents_) intents_->stop();  // so does this
     reserved_timestamps_.reset();
     locks_.stop();
-    // Closing the store writes files. These callbacks use the schema, which is destroyed before.
+    // Closing the store writes files. These callbacks use the schema, which is destroyed before the store is
+    // closed.
     store_->set_large_partition_callback(0, {});
     store_->set_key_formatter({});
     store_->set_timestamps(nullptr);
@@ -244,7 +241,7 @@ class Engine::Impl {
         usage_records_, usage_, [this] { return schema(); },
         [this] { monitor_tables_.update_rates(store_->statistics()); });
   }
-  // Of this server as of now, and of the others as they have saved them.
+  // This server's counts are current. The counts of other servers are those that they have saved.
   UsageTotals usage_totals() const {
     UsageTotals totals = totals_of(usage_);
     if (!usage_records_) return totals;

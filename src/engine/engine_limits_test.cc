@@ -82,7 +82,7 @@ TEST(PreparedStatements, StayWithinTheMemoryLimit) {
   const auto refused = prepare(200'000, '0', "1");
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(), HasSubstr("is larger than allowed maximum of 32 MB: SELECT v"));
-  EXPECT_TRUE(prepare(65'535, '?', "?"));  // the maximum number of markers
+  EXPECT_TRUE(prepare(65'535, '?', "?"));  // this is the maximum number of markers
 }
 
 execute::Request at(Consistency consistency) {
@@ -357,7 +357,7 @@ TEST(Clocks, CellsExpireByTheClock) {
   EXPECT_THAT(database.column("SELECT v FROM t"), ElementsAre("1"));
   clock.advance_seconds(1);
   EXPECT_THAT(database.column("SELECT v FROM t"), ElementsAre("null"));
-  EXPECT_THAT(database.column("SELECT k FROM t"), ElementsAre("1"));  // w has no TTL
+  EXPECT_THAT(database.column("SELECT k FROM t"), ElementsAre("1"));  // w has no TTL, so it does not expire
   database.must("UPDATE t SET w = null WHERE k = 1");
   EXPECT_THAT(database.column("SELECT k FROM t"), IsEmpty());
 }

@@ -378,7 +378,8 @@ std::string refusal(const std::string& data) {
 TEST(EngineOnDisk, RejectsDirectoriesThatItCannotOpen) {
   TemporaryDirectory directory;
   auto engine = open(directory.path() + "/data");
-  EXPECT_THAT(refusal(directory.path() + "/data"), HasSubstr("open"));  // already open in this process
+  // The directory is already open in this process.
+  EXPECT_THAT(refusal(directory.path() + "/data"), HasSubstr("open"));
   std::filesystem::create_directory(directory.path() + "/foreign");
   std::ofstream(directory.path() + "/foreign/letter") << "Dear Cassandra";
   EXPECT_THAT(refusal(directory.path() + "/foreign"), HasSubstr("other files"));

@@ -26,8 +26,8 @@ using execute::Request;
 using execute::ResultSet;
 using plan::PreparedPtr;
 
-// Holds rows back that another server may have changed. The check follows the read, because the process may
-// be stopped at any time in between. A write without rows needs no check: a write that succeeded is durable.
+// Withholds rows that another server may have changed. The check follows the read, because the process may be
+// stopped at any time in between. A write without rows needs no check: a write that succeeded is durable.
 Completion if_may_answer(const std::function<bool()>& may_answer, Completion done) {
   return [&may_answer, done = std::move(done)](base::Result<ResultSet> result) mutable {
     if (result && result->kind == ResultSet::Kind::rows && !may_answer())
@@ -239,7 +239,7 @@ base::Result<ResultSet> Execution::define(const cql::Statement& statement, const
   return result;
 }
 
-// The table's records stay where they are, under ids that no statement uses any more.
+// The table gets new ids. Its records stay where they are, under ids that no statement uses any more.
 base::Result<ResultSet> Execution::truncate_in_cluster(const schema::Table& table) {
   auto hold = of_.environment.store.hold({});
   if (!hold) return base::fail(storage::not_here(0));

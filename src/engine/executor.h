@@ -25,15 +25,15 @@ class Executor {
   // must use a thread that may block.
   virtual void execute_as(const auth::Login* login, plan::PreparedPtr plan, const execute::Request& request,
                           execute::Completion done) = 0;
-  // As above, for a client that is connected to the server `host_id`, which relays to this one: system.local and the tables of
-  // peers are shown as by that server.
+  // Like execute_as(), for a client of the server `host_id`, which relays the statement to this one.
+  // system.local and the tables of peers show what that server would show.
   virtual void execute_relayed(const base::Bytes& host_id, const auth::Login* login, plan::PreparedPtr plan,
                                const execute::Request& request, execute::Completion done) = 0;
   virtual void execute_batch_as(const auth::Login* login, cql::Batch::Kind kind,
                                 std::vector<execute::BatchItem> items, const execute::Request& request,
                                 execute::Completion done) = 0;
 
-  // For the program itself.
+  // Runs a plan for the program itself.
   void execute(plan::PreparedPtr plan, const execute::Request& request, execute::Completion done) {
     execute_as(nullptr, std::move(plan), request, std::move(done));
   }
@@ -42,8 +42,9 @@ class Executor {
     execute_batch_as(nullptr, kind, std::move(items), request, std::move(done));
   }
 
-  // Statements that a server of a cluster has not run by itself, because their partitions are at others: it sent them to the owner, or
-  // wrote partitions of several owners. nullopt: this executor runs everything itself.
+  // Counts of statements that a server of a cluster has not run by itself: statements that it sent to the
+  // owner of their partitions, and writes to partitions of several owners. nullopt: this executor runs
+  // everything itself.
   struct Routed {
     uint64_t forwarded = 0, spread = 0;
   };

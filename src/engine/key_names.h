@@ -8,8 +8,8 @@
 
 namespace sibyl::engine {
 
-// Replaces the value of a masked partition key column, and the token of such a key, which would allow
-// guessing it. Users of every role can read messages, logs and system_views.
+// Shown instead of a masked partition key column. Also shown instead of the token of such a key, because a
+// token can confirm a guess. Users of every role can read messages, logs and system_views.
 inline constexpr const char* masked_key_text = "****";
 bool has_masked_partition_key(const schema::Table& table);
 

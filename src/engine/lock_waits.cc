@@ -18,7 +18,7 @@ LockUser user_of(const plan::Modification& statement) {
   return statement.is_counter ? LockUser::counter : LockUser::other;
 }
 
-// Classifies a batch, which has either conditions, or only counters, or neither.
+// Returns the kind of a batch, which has either conditions, or only counters, or neither.
 template <typename Statements>
 LockUser user_of_all(const Statements& statements) {
   LockUser user = LockUser::other;

@@ -12,7 +12,7 @@
 
 namespace sibyl::engine {
 
-// Named after Cassandra's settings, with its defaults.
+// The names and the defaults are those of Cassandra's settings.
 struct LockTimeouts {
   std::chrono::milliseconds cas_contention{1'800};
   std::chrono::milliseconds counter_write{5'000};

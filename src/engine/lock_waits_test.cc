@@ -19,7 +19,7 @@ using execute::ResultSet;
 using types::ValueView;
 
 // Blocks the statement at its fifth check, until it is released. A batch of 300 statements checks four times
-// while it determines its rows. The next checks are made while it builds its writes, with its locks held.
+// while it determines its rows. It makes the next checks while it builds its writes and holds its locks.
 class Blocker final : public execute::Interrupt {
  public:
   base::Status check() const override {
@@ -87,7 +87,7 @@ class LockWaits : public testing::Test {
   std::thread holder_;
 };
 
-// This thread starts all writes. It would block at the first if waiting occupied the thread.
+// This thread starts all writes. If waiting blocked the thread, it would stay at the first write.
 TEST_F(LockWaits, WaitingWritesHoldNoThread) {
   hold();
   std::vector<std::future<base::Result<ResultSet>>> waiting;
@@ -125,7 +125,7 @@ TEST_F(LockWaits, ConditionalWritesGiveUpAfterTheirTimeout) {
   EXPECT_TRUE(start("UPDATE t SET v = 1 WHERE k = 1 IF v = 0").get().has_value());
 }
 
-// A schema change during the wait: the write uses the new index when it continues.
+// The schema changes while the write waits. When the write continues, it uses the new index.
 TEST_F(LockWaits, AWriteThatWaitedKnowsTheNewestSchema) {
   hold();
   auto waiting = start("UPDATE t SET v = 7 WHERE k = 1 IF v = 0");

@@ -7,7 +7,7 @@
 
 namespace sibyl::engine {
 
-// Prepared statements that are kept, the bytes of their texts, and the number of evicted ones.
+// The number of prepared statements that are kept, the bytes of their texts, and how many have been evicted.
 struct PreparedStatistics {
   uint64_t count = 0, bytes = 0, evicted = 0;
 };
@@ -18,7 +18,7 @@ class Measurements {
   virtual ~Measurements() = default;
 
   virtual PreparedStatistics prepared() const = 0;
-  // For its statistics and its sizes.
+  // The store, whose statistics and sizes are read.
   virtual const storage::Store& store() const = 0;
 };
 

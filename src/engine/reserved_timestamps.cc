@@ -17,10 +17,11 @@ using base::BytesView;
 
 constexpr char reservation_version = 1;
 constexpr std::chrono::seconds renewal_interval{1};
-// How far a reservation is ahead of the clock. If renewals fail for longer, timestamps stop following the clock.
+// How far a reservation is ahead of the clock. If it cannot be renewed for longer than this, timestamps stop
+// following the clock.
 constexpr int64_t reserved_micros = 10'000'000;
-// Then each timestamp is the previous one plus one. Fewer than a million write sets are committed between two
-// renewals.
+// When timestamps do not follow the clock, each one is the previous one plus one. Fewer than a million write
+// sets are committed between two renewals.
 constexpr int64_t spare_micros = 1'000'000;
 // A larger distance to the previous owner's clock is reported.
 constexpr int64_t tolerated_skew_micros = 30'000'000;
@@ -84,7 +85,7 @@ base::Status ReservedTimestamps::reserve(int64_t after) {
   return {};
 }
 
-// If the clock is set back, the reservation stays, because the limit must not fall below assigned timestamps.
+// If the clock is set back, the reservation is kept. The limit must not fall below assigned timestamps.
 void ReservedTimestamps::run() {
   int64_t latest = clock_.now_micros();
   base::MutexLock lock(mutex_);

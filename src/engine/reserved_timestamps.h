@@ -18,8 +18,9 @@ namespace sibyl::engine {
 
 class ReservedTimestamps {
  public:
-  // Borrows all arguments. Makes `timestamps` start above the reservation in the store, makes a new one, and keeps it
-  // ahead of the clock until it is destroyed. Fails if the store cannot be read or written.
+  // Borrows all arguments. Makes `timestamps` start above the reservation in the store. Then makes a new
+  // reservation, and keeps it ahead of the clock until this object is destroyed. Fails if the store cannot be
+  // read or written.
   static base::Result<std::unique_ptr<ReservedTimestamps>> start(storage::Store& store,
                                                                  execute::TimestampSource& timestamps,
                                                                  base::Clock& clock);

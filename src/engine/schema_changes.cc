@@ -17,8 +17,8 @@ namespace {
 
 using execute::ResultSet;
 
-// Marks a drop of records in a counter, from before it starts until the new schema is published. nullptr:
-// nothing is dropped.
+// Marks in a counter that records are being dropped: from before the drop starts until the new schema is
+// published. nullptr: nothing is dropped.
 class Dropping {
  public:
   explicit Dropping(std::atomic<uint64_t>* drops) : drops_(drops) { count(); }
@@ -133,13 +133,14 @@ void SchemaChanges::settle(const base::Bytes& version) {
   catalogue_.settle(version);
 }
 
-// In a cluster, another server may have changed the catalogue. A single server knows its own changes.
+// In a cluster, another server may have changed the catalogue. A single server already knows the newest one.
 base::Status SchemaChanges::refresh() {
   if (!of_.options.is_in_cluster()) return {};
   const schema::SnapshotPtr before = catalogue_.schema();
   SIBYL_ASSIGN(const bool changed, catalogue_.refresh());
   if (!changed) return {};
-  // Dropped records still exist, but reads that began before must notice the drop now, not at settle().
+  // The dropped records still exist. But reads that began before the drop must notice it now, not at
+  // settle().
   const Dropping dropping(&drops_);
   publish(*before);
   of_.usage.forget_dropped(*catalogue_.schema());
@@ -150,7 +151,8 @@ base::Status SchemaChanges::refresh() {
 // Publishes the schema of the catalogue.
 void SchemaChanges::publish(const schema::Snapshot& before) {
   const schema::SnapshotPtr after = catalogue_.schema();
-  SIBYL_CHECK(of_.system_tables.show_schema(&before, *after).has_value());  // in memory: it cannot fail
+  // The rows are in memory, so this cannot fail.
+  SIBYL_CHECK(of_.system_tables.show_schema(&before, *after).has_value());
   if (schema::indexes_differ(before, *after)) of_.vectors.watch(schema::vector_index_ids(*after));
   of_.statements.set_schema(after);
 }

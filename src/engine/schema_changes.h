@@ -58,7 +58,7 @@ class SchemaChanges final : public SchemaSource {
   // Uses the newest durable schema of another server. Returns true if it was not known yet. Dropped records
   // stay readable until settle().
   base::Result<bool> reload();
-  // Declares that no server uses a schema before this version any more.
+  // Declares that every server uses this version of the schema or a newer one.
   void settle(const base::Bytes& version);
 
   // Calls `read` until no records were dropped while it ran. For reads through an index: if the index was
@@ -86,7 +86,7 @@ class SchemaChanges final : public SchemaSource {
   base::Mutex mutex_;    // one definition at a time
   Catalogue catalogue_;  // guarded by mutex_
   const Dependents of_;
-  // Incremented at the start and the end of a drop of records; odd during one.
+  // Incremented when a drop of records starts and when it ends. Odd during a drop.
   std::atomic<uint64_t> drops_ = 0;
   base::Mutex listeners_mutex_;
   std::map<uint64_t, Listener> listeners_ SIBYL_GUARDED_BY(listeners_mutex_);

@@ -21,7 +21,7 @@ struct Client {
   std::string keyspace;
   int32_t protocol_version = 0;
   uint64_t request_count = 0;
-  std::map<std::string, std::string> options;  // of the STARTUP message
+  std::map<std::string, std::string> options;  // options of the STARTUP message
   std::string tls_protocol, tls_cipher_suite;  // empty: not encrypted
 };
 
@@ -39,8 +39,8 @@ class ServerTables {
   using Clients = std::function<std::vector<Client>()>;
   virtual void set_clients(Clients clients) = 0;
 
-  // Queried whenever a table of system_views about requests is read; nullptr: there is none. As with
-  // set_clients(), replace it before destroying it.
+  // Queried whenever a table of system_views about requests is read; nullptr: no monitor. Replace the monitor
+  // before it is destroyed, as with set_clients().
   virtual void set_monitor(const Monitor* monitor) = 0;
 };
 

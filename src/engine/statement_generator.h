@@ -1,4 +1,4 @@
-// For tests. Generates statements from bytes. Each byte is a choice, so a mutated input is a similar
+// For tests. Generates statements from bytes. Each byte is a choice, so a similar input gives a similar
 // statement. Most statements are valid CQL over generated_schema; some contain one mistake.
 #pragma once
 
@@ -39,7 +39,7 @@ class StatementGenerator {
 
   bool at_end() const { return at_ >= bytes_.size(); }
   std::string statement();
-  // Values for markers, with random lengths and contents.
+  // Returns values for markers, with random lengths and contents.
   std::vector<base::Bytes> values();
   int32_t page_size() { return static_cast<int32_t>(pick(4)); }
   bool sometimes() { return pick(4) == 0; }
@@ -56,7 +56,7 @@ class StatementGenerator {
   };
   static const std::vector<Table>& tables();
 
-  uint32_t pick(uint32_t count);  // less than count; zero at the end of the bytes
+  uint32_t pick(uint32_t count);  // a number below `count`; zero when the bytes are used up
   template <size_t size>
   const char* one_of(const std::array<const char*, size>& choices) {
     return choices[pick(size)];

@@ -23,7 +23,7 @@ using SystemRow = std::vector<std::pair<std::string_view, Bytes>>;
 // frozen.
 void put_row(const schema::Table& table, const SystemRow& row, int64_t timestamp_micros,
              storage::WriteSet& writes);
-// Uses only the key columns of `row`.
+// Erases a row. Uses only the key columns of `row`.
 void erase_row(const schema::Table& table, const SystemRow& row, storage::WriteSet& writes);
 // REQUIRES: the partition key has one component.
 void erase_partition(const schema::Table& table, BytesView key, storage::WriteSet& writes);

@@ -26,7 +26,7 @@ struct Sources {
   const storage::Store& store;
   Bytes host_id;
   const Statements& statements;
-  std::function<UsageTotals()> usage;     // of all servers of a cluster
+  std::function<UsageTotals()> usage;     // usage of all servers of a cluster
   const std::optional<Builder>& builder;  // set before the first read
 };
 

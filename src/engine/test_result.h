@@ -71,7 +71,7 @@ inline std::vector<std::vector<std::string>> cells_of(const execute::ResultSet& 
   return out;
 }
 
-// One line per row.
+// Returns one line for each row.
 inline std::vector<std::string> lines_of(const execute::ResultSet& result, std::string_view separator = "|",
                                          PrintValue print = as_shown) {
   std::vector<std::string> lines;

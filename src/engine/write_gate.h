@@ -28,8 +28,9 @@ class WriteGate {
     std::atomic<int64_t>& count_;
   };
 
-  // The caller must hold the pass until the write set is with the store. If a wait() does not wait for this
-  // pass, the pass began later, so the caller sees everything that happened before that wait().
+  // The caller must hold the pass until the write set is with the store. A wait() that does not wait for this
+  // pass was called before the pass began. Then the caller of enter() sees everything that happened before
+  // that wait().
   Pass enter() {
     const size_t stripe = std::hash<std::thread::id>{}(std::this_thread::get_id()) % stripes;
     while (true) {

@@ -27,7 +27,7 @@ namespace {
 // After a failed step the device may recover. The pause before a retry doubles up to the maximum.
 constexpr std::chrono::seconds first_pause{1}, max_pause{60};
 constexpr std::chrono::milliseconds waiting_pause{100};
-// Shards may arrive with records of views that are built.
+// In a cluster, how often to look for records of complete view builds: shards that arrive may have some.
 constexpr std::chrono::seconds keeping_pause{5};
 // After this many failed reads in a row the file is considered damaged.
 constexpr int max_failed_reads = 3;
@@ -175,7 +175,7 @@ void Builder::run() {
   }
 }
 
-// Returns false at intervals in a cluster.
+// In a cluster, also returns at intervals, with false.
 bool Builder::wait_for_work() {
   if (hooks_.is_settled) return changed_.wait_for(mutex_, keeping_pause);
   changed_.wait(mutex_);
@@ -308,7 +308,8 @@ base::Result<bool> Builder::is_built(const Job& job, const storage::EntryRun& ru
 base::Result<bool> Builder::build_view_of_shard(const Job& job, const storage::EntryRun& run) {
   storage::Store& store = environment_.store;
   const Bytes key = view_build_key(job.storage_id, run);
-  // Writes with an older schema are with the store, and visible before this commit is.
+  // Writes with an older schema have been passed to the store. So they become visible before this commit
+  // does.
   storage::WriteSet nothing_done;
   nothing_done.erase(key);
   SIBYL_TRY(store.commit(std::move(nothing_done)));
@@ -370,7 +371,7 @@ base::Status Builder::erase_progress(const Job& job) {
 
 base::Status Builder::start(const Job& job) {
   hooks_.wait_for_writers();
-  // Writes that knew the definition and writes that did not may have run concurrently before this point, so
+  // Before this point, writes that knew the definition and writes that did not may have run concurrently. So
   // the existing entries are not reliable. They are erased while no write holds a lock.
   execute::PartitionLocks::Held held = environment_.locks.acquire_all();
   storage::WriteSet writes;

@@ -34,14 +34,14 @@ class Builder {
  public:
   struct Hooks {
     std::function<schema::SnapshotPtr()> schema;
-    // Blocks until every write that was planned with an older schema has been passed to the store.
+    // Blocks until all writes that were planned with an older schema have been passed to the store.
     std::function<void()> wait_for_writers;
     // Called when the index or view with this storage id is complete. Makes that durable and visible.
     std::function<base::Status(uint32_t storage_id)> finish;
-    // Set in a cluster.
-    std::function<bool()> is_settled;  // no server uses a schema before schema()
+    // These are set in a cluster.
+    std::function<bool()> is_settled;  // every server uses schema() or a newer one
     std::function<base::Status()>
-        announce;  // announces the schema to all servers; called where the catalogue is
+        announce;  // announces the schema to all servers; called on the server that has the catalogue
   };
   struct Progress {
     std::string keyspace, table, name;
@@ -92,9 +92,9 @@ class Builder {
   base::Result<bool> build_view_of_shard(const Job& job, const storage::EntryRun& run);
   base::Status renew_view_rows(const Job& job, const execute::BuildStep& step);
   void note_step(const execute::BuildStep& step);
-  base::Status erase_old_records();  // of views that are built or were dropped
+  base::Status erase_old_records();  // erases records of views that are built or were dropped
   bool wait_for_work() SIBYL_REQUIRES(mutex_);
-  // Returns true if a retry cannot succeed.
+  // Returns true if retries cannot succeed.
   bool is_permanent(const Job& job, const base::Error& error);
   void give_up(const Job& job, const base::Error& error) SIBYL_REQUIRES(mutex_);
   base::Status start(const Job& job);
@@ -111,7 +111,7 @@ class Builder {
   mutable base::Mutex mutex_;
   base::CondVar changed_;
   bool stopping_ SIBYL_GUARDED_BY(mutex_) = false;
-  // Number of wake() calls, and the number of those after which nothing was left to build.
+  // The number of wake() calls, and how many of them had been made when nothing was left to build.
   uint64_t wanted_ SIBYL_GUARDED_BY(mutex_) = 1;
   uint64_t considered_ SIBYL_GUARDED_BY(mutex_) = 0;
   std::optional<Progress> progress_ SIBYL_GUARDED_BY(mutex_);

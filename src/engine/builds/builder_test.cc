@@ -38,7 +38,7 @@ class ViewDatabase : public TestDatabase {
                     "IS NOT NULL AND v IS NOT NULL PRIMARY KEY (v, k, c)",
                     view, table));
   }
-  // Waits for builds. The only time limit is that of the test runner.
+  // Waits for builds. Only the test runner limits the time.
   void wait_until_built(size_t views) {
     while (count("SELECT * FROM system.built_views WHERE keyspace_name = 'e'") < views)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -24,7 +24,7 @@ class IndexDatabase : public TestDatabase {
     must("CREATE TABLE IF NOT EXISTS t (k int, c int, v int, l list<int>, s int STATIC, PRIMARY KEY (k, c))");
   }
 
-  // Waits for builds. The only time limit is that of the test runner.
+  // Waits for builds. Only the test runner limits the time.
   void wait_until_built(size_t indexes) {
     while (count("SELECT * FROM system.\"IndexInfo\" WHERE table_name = 'e'") < indexes)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -89,7 +89,7 @@ TEST(IndexBuild, ExistingRowsAreFound) {
   database.fill();
   const size_t expected = database.count("SELECT k FROM t WHERE v = 0 ALLOW FILTERING");
   database.create_indexes();
-  // This holds whether or not the index has been built yet.
+  // The result is the same before and after the index has been built.
   EXPECT_EQ(database.count("SELECT k FROM t WHERE v = 0"), expected);
   database.wait_until_built(5);
   EXPECT_EQ(database.count("SELECT k FROM t WHERE v = 0"), expected);

@@ -1,4 +1,4 @@
-// How far an index or a view is built in one shard of a cluster.
+// Records how far an index or a view is built in one shard of a cluster.
 //
 // The progress is a record in the index's run, next to the entries, so it moves with the shard:
 //
@@ -24,7 +24,8 @@ namespace sibyl::engine {
 
 base::Bytes shard_build_key(uint32_t index_id, const storage::EntryRun& run);
 
-// Erases the entries and begins. REQUIRES: no write of the shard is between its reads and its commit.
+// Erases the entries and begins the build. REQUIRES: no write of the shard is between its reads and its
+// commit.
 storage::WriteSet begin_shard_build(uint32_t index_id, const storage::EntryRun& run, base::BytesView attempt);
 storage::WriteSet end_shard_build(uint32_t index_id, const storage::EntryRun& run);
 
@@ -33,10 +34,10 @@ base::Result<bool> is_shard_build(const storage::Store& store, uint32_t index_id
 base::Result<bool> is_shard_built(const storage::Store& store, uint32_t index_id,
                                   const storage::EntryRun& run);
 
-// No table ever gets it.
+// A table id that no table gets.
 inline constexpr uint32_t view_builds_table_id = std::numeric_limits<uint32_t>::max() - 2;
 base::Bytes view_build_key(uint32_t view_id, const storage::EntryRun& run);
-// The views that have records in a shard.
+// Returns the views whose builds have a record in the shard.
 base::Result<std::vector<uint32_t>> recorded_view_builds(const storage::Store& store,
                                                          const storage::EntryRun& run);
 

@@ -22,7 +22,7 @@ using schema::Keyspace;
 using schema::Snapshot;
 using storage::WriteSet;
 
-// Records are read in this order, so a record comes after those that it needs.
+// Records are read in the order of this type, so a record comes after the records that it needs.
 enum class RecordType : char {
   build_progress = 'b',
   header = 'h',
@@ -166,7 +166,7 @@ void add_system_keyspaces(Snapshot& snapshot) {
     snapshot.keyspaces.insert_or_assign(keyspace->name, keyspace);
 }
 
-// Returns true if two elements, or their absence, have the same record.
+// Returns true if two elements have the same record, or if both are missing.
 template <typename Pointer>
 bool has_same_record(const Pointer& left, const Pointer& right) {
   return left == right || (left && right && schema::encode(*left) == schema::encode(*right));
@@ -179,7 +179,7 @@ bool has_same_record(const schema::TablePtr& left, const schema::TablePtr& right
                      [](const auto& one, const auto& other) { return has_same_record(one, other); }));
 }
 
-// Replaces the elements of `next` that equal those of `before`. Returns true if all do.
+// Replaces elements of `next` by the equal elements of `before`. Returns true if all elements are equal.
 template <typename Map>
 bool share_elements(const Map& before, Map& next) {
   bool all = before.size() == next.size();

@@ -51,8 +51,8 @@ class Catalogue {
   // Reads the records again if another server has changed them. Returns true if so. Unchanged definitions are shared with the
   // former schema.
   base::Result<bool> refresh();
-  // Declares that no server uses a schema before this version any more, so that the records that it dropped
-  // may be removed.
+  // Declares that every server uses this version of the schema or a newer one. Records of tables that were
+  // dropped up to this version may then be removed.
   void settle(const base::Bytes& version);
 
  private:

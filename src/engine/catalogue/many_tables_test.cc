@@ -8,7 +8,7 @@
 namespace sibyl::engine {
 namespace {
 
-// Rows that were updated definition by definition equal those of the same schema shown at once.
+// Rows that were updated after each definition equal the rows of the same schema shown at once.
 TEST(ManyTables, SystemRowsFollowEachDefinition) {
   TestDatabase database(":memory:");
   const auto rows = [&](const std::string& what, const std::string& table, const std::string& name) {

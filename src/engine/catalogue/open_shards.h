@@ -17,7 +17,7 @@ struct ShardsData {
   storage::objects::ObjectStore* objects = nullptr;  // must outlive the store
   std::shared_ptr<const storage::ShardMap> shards;
   std::string log;  // the name of the server's log. REQUIRES: never used before
-  // Called at most once, on any thread, when another server has taken over what this one owns. Must not
+  // Called at most once, on any thread, when another server has taken over this server's shards. Must not
   // block.
   std::function<void(const std::string& why)> on_lost;
 };

@@ -45,7 +45,8 @@ storage::rocksdb::Options store_options(const Options& options, base::Clock& clo
   store.block_cache_bytes = options.block_cache_bytes;
   store.row_cache_bytes = options.row_cache_bytes;
   store.gives_back_memory = options.gives_back_memory;
-  store.write_buffer_bytes = options.memtable_bytes / 3;  // one is being filled while two may be in flush
+  // While one memory table is filled, up to two others are flushed.
+  store.write_buffer_bytes = options.memtable_bytes / 3;
   store.queue_bytes = options.commit_queue_bytes;
   store.log_segment_bytes = options.commitlog_segment_bytes;
   store.clock = &clock;

@@ -1,4 +1,4 @@
-// Chooses and opens the store. No other file names a storage engine.
+// Chooses and opens the store. No other file of the engine names a storage engine.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ base::Status check_clock(base::Clock& clock);
 base::Result<std::unique_ptr<storage::Store>> open_store(const Options& options, base::Clock& clock);
 // The settings of the store for users' tables on disk or on shared storage. Borrows the clock.
 storage::rocksdb::Options store_options(const Options& options, base::Clock& clock);
-// Creates the in-memory store for the rows of system tables.
+// Creates the store in memory that holds the rows of system tables.
 std::unique_ptr<storage::Store> make_system_store(base::Clock& clock);
 
 }  // namespace sibyl::engine

@@ -1,4 +1,4 @@
-// The logs of the servers of a cluster, as programs that watch it see them.
+// Facts about the logs of a cluster's servers, for programs that monitor the cluster.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace sibyl::engine {
 
-// How far the log of a server reaches. `log` is the name that open_shards() got. Changes nothing. Blocks.
+// Returns how far the log of a server extends. `log` is the name that open_shards() got. Changes nothing.
+// Blocks.
 base::Result<storage::LogSummary> summarise_server_log(storage::objects::ObjectStore& store,
                                                        const std::string& log);
 

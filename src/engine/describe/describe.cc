@@ -25,7 +25,8 @@ using types::quote_identifier;
 // One row of the result. The text is generated only for the rows of the page.
 struct Element {
   const Keyspace* keyspace;
-  const schema::Table* table = nullptr;  // at most one of these is set; none: the keyspace itself
+  // At most one of these is set. If none is, the element is the keyspace itself.
+  const schema::Table* table = nullptr;
   const schema::UserType* type = nullptr;
   const schema::Index* index = nullptr;  // of `table`
   const schema::UserFunction* function = nullptr;
@@ -67,7 +68,8 @@ auto by_name(const Map& map) {
   return out;
 }
 
-// Adds functions or aggregates of this name, or all if it is empty. Overloads are sorted by their arguments.
+// Adds functions or aggregates of this name, or all if the name is empty. Overloads are sorted by their
+// arguments.
 template <typename Map, typename Member>
 void add_functions(const Keyspace& keyspace, const Map& map, Member Element::* member,
                    const std::string& name, Elements& out) {

@@ -57,7 +57,7 @@ std::string answer(const schema::Snapshot& schema, const std::string& keyspace, 
   return result ? print(*result) : "error " + result.error().message() + "\n";
 }
 
-// Our results equal all recorded results of Cassandra.
+// Our results equal all results that were recorded from Cassandra.
 TEST(Describe, MatchesCassandra) {
   std::ifstream file(recorded_answers);
   ASSERT_TRUE(file) << "tests/data/describe.txt not found";

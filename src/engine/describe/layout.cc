@@ -110,7 +110,7 @@ base::Result<std::vector<Bytes>> literals(const schema::Snapshot& schema, const 
   std::string names;
   for (size_t i = 0; i < table.partition_key_count; ++i)
     names += (i ? ", " : "") + types::quote_identifier(table.partition_key(i).name);
-  // Nothing is inserted. The statement is parsed only to get the literals.
+  // Inserts nothing. The statement is parsed only to get the literals.
   SIBYL_ASSIGN(auto statement,
                cql::parse_statement(fmt::format("INSERT INTO t ({}) VALUES ({})", names, text)));
   const auto* insert = std::get_if<cql::Insert>(&statement->node);
@@ -136,7 +136,7 @@ base::Result<Bytes> find_partition(const schema::Snapshot& schema, const Table& 
                                    const std::string& text) {
   auto values = literals(schema, table, text);
   if (!values && table.partition_key_count == 1) {
-    // A word without quotes: the system shell removes the quotes of 'Alex'.
+    // The key may be a word without quotes: the system shell removes the quotes of 'Alex'.
     auto plain = types::from_string(*table.partition_key(0).type, text);
     if (plain) values = std::vector<Bytes>{std::move(*plain)};
   }

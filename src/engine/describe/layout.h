@@ -29,9 +29,9 @@ struct LayoutPartition;  // layout_model.h
 
 struct LayoutOptions {
   size_t max_partitions = 10;     // when no partition is named
-  size_t max_rows = 20;           // of each partition; further rows are only counted
-  size_t max_records = SIZE_MAX;  // of all partitions together; reading ends there
-  size_t width = 100;             // of the drawing, in characters
+  size_t max_rows = 20;           // rows shown of each partition; further ones are only counted
+  size_t max_records = SIZE_MAX;  // limit for the records of all partitions together; reading ends at it
+  size_t width = 100;             // width of the drawing in characters
   bool markers = false;           // also show the markers of rows that have cells
 };
 

@@ -56,7 +56,8 @@ std::string clustering_prefix(const Table& table, BytesView clustering) {
   return out;
 }
 
-// A bound of a range deletion is before all rows with some prefix, or after them (row::after of the prefix).
+// A bound of a range deletion. It is before all rows with some prefix, or after them (row::after of the
+// prefix).
 struct Bound {
   std::string text;
   bool after = false;
@@ -67,7 +68,8 @@ Bound print_bound(const Table& table, BytesView bytes) {
   if (split_clustering(table, bytes, parts)) return {fmt::format("{}", fmt::join(parts, ":")), false};
   Bytes before(bytes);
   before.back() = static_cast<char>(before.back() - 1);
-  for (int dropped = 0; dropped < 16; ++dropped, before.push_back('\xff')) {  // after() drops trailing ff
+  for (int dropped = 0; dropped < 16; ++dropped, before.push_back('\xff')) {  // after() drops trailing 0xff
+                                                                              // bytes
     parts.clear();
     if (split_clustering(table, before, parts)) return {fmt::format("{}", fmt::join(parts, ":")), true};
   }
@@ -248,7 +250,8 @@ base::Result<std::vector<LayoutPartition>> read_layout(const storage::Store& sto
     if (!reader || BytesView(prefix) != key.prefix(records->key())) {
       if ((more = partitions.size() == options.max_partitions)) break;
       prefix = key.prefix(records->key());
-      if (partitions.empty()) partitions.reserve(options.max_partitions);  // readers point into it
+      // Readers point into `partitions`, so it must not be reallocated.
+      if (partitions.empty()) partitions.reserve(options.max_partitions);
       LayoutPartition& partition = partitions.emplace_back();
       partition.key = print_partition_key(table, prefix);
       partition.token = key.token;

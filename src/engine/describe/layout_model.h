@@ -23,7 +23,7 @@ struct LayoutPartition {
   std::string key;
   int64_t token = 0;
   std::vector<LayoutCell> cells;
-  size_t rows = 0;       // row records, including those not drawn
+  size_t rows = 0;       // number of row records, including the rows that are not drawn
   size_t rows_left = 0;  // row records not drawn
   size_t records = 0, key_bytes = 0, value_bytes = 0;
   bool is_whole = true;  // false: the numbers above cover only options.max_records records

@@ -54,7 +54,7 @@ std::vector<std::string> print_options(const schema::TableOptions& options, bool
       "read_repair = " + quote_string(options.read_repair),
       "speculative_retry = " + quote_string(options.speculative_retry),
   };
-  // Rows of a view expire together with those of the base table.
+  // Rows of a view expire together with their base rows.
   if (is_view) std::erase_if(lines, [](const std::string& line) { return line.starts_with("default_time"); });
   return lines;
 }
@@ -73,7 +73,7 @@ bool shows_static(const Table& table, const Column& column) {
   return column.kind == schema::ColumnKind::static_ && table.compact != schema::Compact::static_;
 }
 
-// Cassandra's order of columns: like SELECT *, but single-cell columns before multi-cell ones.
+// Returns the columns in Cassandra's order: like SELECT *, but single-cell columns before multi-cell ones.
 std::vector<const Column*> creation_order(const Table& table) {
   std::vector<const Column*> columns;
   for (const Column& column : table.columns)
@@ -117,8 +117,8 @@ bool contains(const std::vector<DroppedColumn>& dropped, const std::string& name
                      [&](const DroppedColumn& column) { return column.name == name; });
 }
 
-// Prints the lines between the parentheses. A column that was dropped and added again is printed as before
-// the drop.
+// Prints the lines between the parentheses. A column that was dropped and added again is printed in its
+// definition before the drop.
 std::vector<std::string> print_columns(const Table& table, const std::vector<DroppedColumn>& dropped) {
   bool inline_key = table.partition_key_count == 1 && table.clustering_count == 0;
   std::vector<std::string> lines;
@@ -225,7 +225,7 @@ std::string describe_table(const Table& table, bool is_virtual, bool with_intern
         "/*\nWarning: Table {} is a virtual table and cannot be recreated with CQL.\nStructure, for "
         "reference:\n",
         name);
-  // Cassandra prints this for every compact table, also for those that were created by CQL.
+  // Cassandra prints this for every compact table, even for tables that were created by CQL.
   if (table.is_compact())
     out += fmt::format(
         "/*\nWarning: Table {} omitted because it has constructs not compatible with CQL (was created via "

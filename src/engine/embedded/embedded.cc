@@ -51,7 +51,7 @@ Result<std::unique_ptr<BoundValues>> BoundValues::encode(const plan::Prepared& p
 
 namespace {
 
-// Waits for the completion of one statement, which may be called on another thread.
+// Waits for the completion of one statement. The completion may be called on another thread.
 class Waiter {
  public:
   void finish(base::Result<execute::ResultSet>&& result) {
@@ -72,8 +72,8 @@ class Waiter {
   std::optional<base::Result<execute::ResultSet>> result_ SIBYL_GUARDED_BY(mutex_);
 };
 
-// Finishes the waiter exactly once, even if an exception destroys the completion uncalled. Small enough to be stored
-// inside of a std::move_only_function.
+// Finishes the waiter exactly once, even if an exception destroys the completion before it was called. Small
+// enough to be stored inside a std::move_only_function.
 class WaiterCompletion {
  public:
   explicit WaiterCompletion(Waiter& waiter) : waiter_(&waiter) {}

@@ -37,7 +37,8 @@ std::invoke_result_t<Work> contain(Work&& work) {
 }
 
 // True if a schema change made the plan invalid while it ran. The caller prepares again, encodes the values
-// again and retries. Each retry needs another schema change, so the number of retries is bounded by theirs.
+// again and retries. Each retry needs another schema change, so the number of retries is limited by the
+// number of changes.
 inline bool must_prepare_again(const Error& error) {
   return error.code == ErrorCode::unprepared;
 }
@@ -54,7 +55,7 @@ namespace sibyl {
 
 namespace engine {
 
-// The columns of a result. Shared by all results of a prepared statement.
+// The columns of a result. All results of a prepared statement share them.
 struct ResultLayout {
   explicit ResultLayout(const std::vector<plan::ColumnSpec>& specs);
   std::vector<Column> columns;
@@ -67,7 +68,7 @@ using ResultLayoutPtr = std::shared_ptr<const ResultLayout>;
 struct Row::Page {
   engine::ResultLayoutPtr layout;
   base::Bytes bytes;
-  std::vector<std::optional<std::string_view>> cells;  // of all rows; they point into `bytes`
+  std::vector<std::optional<std::string_view>> cells;  // the cells of all rows, which point into `bytes`
   size_t rows = 0;
 };
 
@@ -78,7 +79,7 @@ struct Rows::Impl {
   execute::Request request;
   std::vector<std::string> warnings;
   plan::ResultMetadataPtr metadata;  // of `layout`
-  engine::ResultLayoutPtr layout;    // of the statement, then of `page`
+  engine::ResultLayoutPtr layout;    // the layout of the statement's result, later the layout of `page`
   std::shared_ptr<const Row::Page> page;
   size_t next = 0;    // index of the next row in `page`
   bool more = false;  // there are pages after this one
@@ -87,7 +88,7 @@ struct Rows::Impl {
   void set_page(execute::ResultSet&& result);
   // Fetches the next page and makes it the current one. Returns false at the end or after an error.
   bool next_page();
-  // Runs the plan for the next page. Prepares it again if a schema change made it invalid.
+  // Runs the plan for the next page. Prepares the statement again if a schema change made the plan invalid.
   Result<execute::ResultSet> fetch();
 };
 
@@ -97,10 +98,10 @@ struct Statement::Impl {
   std::string keyspace;
   plan::PreparedPtr plan;  // as prepared first
   std::vector<Column> parameters;
-  engine::ResultLayoutPtr layout;  // of plan->result; without columns if there is none
+  engine::ResultLayoutPtr layout;  // layout of plan->result; without columns if there is no result
 
-  // Returns the newest plan. Prepares it again if the engine has evicted it or a schema change made it
-  // invalid.
+  // Returns the newest plan. Prepares the statement again if the engine has evicted it or a schema change
+  // made it invalid.
   Result<plan::PreparedPtr> current() const;
 };
 

@@ -186,7 +186,7 @@ class Encoder {
   const Type& type_;
 };
 
-// Elements together with the bytes that they point into.
+// Collects elements, together with the bytes that they point into.
 class ElementBuilder {
  public:
   explicit ElementBuilder(size_t count) { kept_.reserve(count); }

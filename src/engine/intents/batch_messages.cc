@@ -18,7 +18,8 @@ base::Error unreadable_part() {
       .with_hint("all servers of a cluster need the same version");
 }
 
-// The encoding does not sort by timestamp, so a fragment stays canonical if equal timestamps stay equal.
+// Fragments are not sorted by timestamp, so a fragment stays canonical as long as equal timestamps stay
+// equal.
 void change_timestamp(row::Fragment& fragment, int64_t from, int64_t to) {
   const auto change = [&](int64_t& timestamp) {
     if (timestamp == from) timestamp = to;
@@ -26,7 +27,7 @@ void change_timestamp(row::Fragment& fragment, int64_t from, int64_t to) {
   if (fragment.marker.exists()) change(fragment.marker.timestamp);
   if (fragment.deletion.exists()) change(fragment.deletion.timestamp);
   for (row::ColumnDeletion& column : fragment.column_deletions) {
-    // The assignment of a whole collection deletes older elements with the timestamp before its own.
+    // An assignment of a whole collection deletes older elements, with a timestamp one below its own.
     if (column.deletion.timestamp == from - 1) column.deletion.timestamp = to - 1;
     change(column.deletion.timestamp);
   }

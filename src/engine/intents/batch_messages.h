@@ -20,7 +20,7 @@ struct BatchPart {
   static base::Result<BatchPart> decode(base::BytesView bytes);
 };
 
-// Replaces a timestamp in all merges. Fails if a fragment cannot be read.
+// Replaces a timestamp in all merges of the part. Fails if a fragment cannot be read.
 base::Status change_timestamp(BatchPart& part, int64_t timestamp);
 
 }  // namespace sibyl::engine

@@ -33,11 +33,11 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr size_t worker_count = 4;
 constexpr size_t max_waiting_batches = 4096;
 constexpr std::chrono::milliseconds keeping_interval{500};
-// The server of a younger intent may still be applying it.
+// The server that made a younger intent may still be applying it.
 constexpr std::chrono::seconds min_intent_age{3};
 constexpr std::chrono::seconds patience{10};
 constexpr std::chrono::milliseconds retry_pause{20};
-constexpr size_t max_old_intent_bytes = 16u << 20;  // to apply at a time
+constexpr size_t max_old_intent_bytes = 16u << 20;  // the limit for intents that are applied at a time
 
 // The first byte of a message to an owner:
 //   t  the answer is its highest timestamp, i64
@@ -45,7 +45,8 @@ constexpr size_t max_old_intent_bytes = 16u << 20;  // to apply at a time
 //   i  the sized key of an intent and its value follow, which it stores
 //   e  the key of an intent follows, which it erases
 //   v, w  about view rows: view_messages.h
-// The answer to a part is the sized key of the intent to renew view rows, and these; or nothing, if there are none.
+//
+// The answer to a part is empty, or the sized key of an intent to renew view rows, followed by these rows.
 constexpr char ask_timestamp = 't', apply_message = 'a', store_intent = 'i', erase_intent = 'e';
 
 Bytes intents_begin(const EntryRun& run) {
@@ -163,7 +164,7 @@ base::Status Intents::write(SpreadBatch batch) {
   base::append_sized(intent, key);
   const base::Result<Bytes> is_stored = at_owner(key, intent + stored);
   const base::Status status = is_stored ? apply(parts) : base::fail(is_stored.error());
-  // Otherwise the owner of the intent applies it again, and erases it.
+  // If there was an error, the owner of the intent applies it again and then erases it.
   if (status) (void)at_owner(key, erase_intent + key);
   const base::MutexLock lock(mutex_);
   own_.erase(key);
@@ -181,7 +182,7 @@ Intents::Parts Intents::parts_of(WriteSet merges, int64_t timestamp) const {
   return parts;
 }
 
-// Rule 1. Clocks of servers differ, and the owner's order counts for each partition.
+// Applies rule 1: the clocks of servers differ, but a partition needs the order of its owner's clock.
 base::Status Intents::choose_timestamp(BatchPart& whole) {
   int64_t highest = 0;
   std::set<int64_t> asked;
@@ -223,14 +224,14 @@ Intents::Applied Intents::apply_part(const BatchPart& part) {
   return decode_applied(answer);
 }
 
-// The owners of the parts do not wait for other servers, so this one renews the view rows.
+// The owners of the parts do not wait for other servers, so this server renews the view rows.
 base::Status Intents::finish_parts(std::vector<ViewIntent> intents) {
   std::vector<ViewRow> rows;
   for (ViewIntent& intent : intents)
     rows.insert(rows.end(), std::make_move_iterator(intent.rows.begin()),
                 std::make_move_iterator(intent.rows.end()));
   SIBYL_TRY(views_.renew(std::move(rows)));
-  // If this fails, the owner renews them again.
+  // If this fails, the owner of the intent renews the rows.
   for (const ViewIntent& intent : intents) (void)at_owner(intent.key, erase_intent + intent.key);
   return {};
 }
@@ -245,7 +246,7 @@ base::Result<Bytes> Intents::at_owner(const Bytes& key, const Bytes& message) {
     base::Result<Bytes> elsewhere = hooks_.ask_owner(key, message);
     if (elsewhere || !storage::is_not_here(elsewhere.error())) return elsewhere;
     if (SteadyClock::now() >= deadline) return base::fail(unknown_outcome());
-    std::this_thread::sleep_for(retry_pause);  // it is on its way to this server
+    std::this_thread::sleep_for(retry_pause);  // the shard is moving to this server
   }
 }
 
@@ -322,7 +323,7 @@ base::Result<Bytes> Intents::receive(BytesView message) {
 
 Intents::Applied Intents::apply_here(const BatchPart& part) {
   if (part.merges.empty()) return ViewIntent();
-  // Until the commit is done, so that the shard is that of which was read.
+  // This is held until the commit is done, so that the shard cannot move between the read and the write.
   const auto hold = environment_.store.hold(part.merges.operations()[0].key);
   if (!hold) return base::fail(storage::not_here(0));
   environment_.timestamps.start_above(part.timestamp);
@@ -373,7 +374,7 @@ std::shared_ptr<const Intents::Tables> Intents::tables_of(const schema::Snapshot
   return tables;
 }
 
-// --- What failed servers have left
+// --- Intents that failed servers have left
 
 void Intents::keep() {
   base::MutexLock lock(mutex_);

@@ -57,7 +57,8 @@ class Intents final : public execute::SpreadWrites {
   Intents(execute::Environment& environment, WriteGate& gate, Hooks hooks);
   ~Intents() override { stop(); }
 
-  // Completes the batches that have begun. What is left of others is an intent. Commits of the store may still end afterwards.
+  // Completes the batches that have begun. Incomplete ones remain as intents. Commits of the store may still
+  // end afterwards.
   void stop();
 
   void commit(execute::SpreadBatch batch, storage::Store::Done done) override;
@@ -78,9 +79,10 @@ class Intents final : public execute::SpreadWrites {
     execute::SpreadBatch batch;
     storage::Store::Done done;
   };
-  using Parts = std::map<int64_t, BatchPart>;  // by the token of their run
+  using Parts = std::map<int64_t, BatchPart>;  // parts of a batch, by the token of their run
   using Tables = std::unordered_map<uint32_t, schema::TablePtr>;
-  // What is still to be done for a part that has been written. No rows: nothing.
+  // The view rows that must still be renewed after a part was written. If there are none, nothing is left to
+  // do.
   using Applied = base::Result<execute::ViewIntent>;
 
   void work();
@@ -109,7 +111,7 @@ class Intents final : public execute::SpreadWrites {
 
   base::Mutex mutex_;
   base::CondVar changed_;    // for the workers
-  base::CondVar is_ending_;  // for the keeper, which must not take a notification meant for a worker
+  base::CondVar is_ending_;  // wakes the keeper, which must not consume a notification for a worker
   bool is_stopping_ SIBYL_GUARDED_BY(mutex_) = false;
   std::deque<Job> jobs_ SIBYL_GUARDED_BY(mutex_);
   std::set<base::Bytes> own_ SIBYL_GUARDED_BY(mutex_);  // keys of intents that this server is applying

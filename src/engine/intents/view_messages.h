@@ -21,7 +21,7 @@ inline constexpr char ticket_message = 'v', put_message = 'w';
 
 base::Bytes encode_view_rows(const std::vector<execute::ViewRow>& rows);
 base::Result<std::vector<execute::ViewRow>> decode_view_rows(base::BytesView bytes);
-// Whether a value of an intent is of view rows, and not of a batch (batch_messages.h).
+// True if the value of an intent lists view rows; false if it is a batch (batch_messages.h).
 bool is_of_view_rows(base::BytesView intent);
 
 // At the owner: carry out a message, and return the answer.

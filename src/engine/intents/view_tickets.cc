@@ -11,7 +11,7 @@ namespace {
 
 using base::Bytes;
 
-// Tickets of senders that failed. A sender gives up long before.
+// Older tickets belong to senders that failed, because a sender gives up long before.
 constexpr std::chrono::seconds max_ticket_age{60};
 
 base::Error different_shards() {
@@ -63,7 +63,7 @@ base::Result<std::vector<size_t>> ViewTickets::put(uint64_t ticket, std::vector<
   storage::WriteSet writes;
   {
     const base::MutexLock lock(mutex_);
-    // Whether a ticket is the last one is known only when earlier puts are done.
+    // Wait for earlier puts. Only after these is it known whether the ticket is the last one.
     while (is_being_put(keys)) changed_.wait(mutex_);
     for (size_t i = 0; i < records.size(); ++i) {
       if (!accepts(keys[i], ticket, tenure) || !accepted.insert(keys[i]).second) {
@@ -101,7 +101,7 @@ bool ViewTickets::accepts(const Bytes& key, uint64_t ticket, uint64_t tenure) co
          });
 }
 
-// Those up to `last` must not be accepted any more.
+// Tickets up to `last` are refused from now on.
 void ViewTickets::end_tickets(const Bytes& key, uint64_t last) {
   const auto found = tickets_.find(key);
   if (found == tickets_.end()) return;

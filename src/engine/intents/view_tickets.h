@@ -2,12 +2,13 @@
 //
 // A server that renews a view row takes a ticket from the owner, then reads the base row, then puts the view row that follows from it.
 //
-//  1. A put is accepted only if no put with a later ticket has been, and the shard has not been elsewhere since the ticket was issued.
-//     So once a put is accepted, all later ones are derived from base rows that were read after its ticket was issued.
+//  1. A put is accepted only if no put with a later ticket was accepted before, and the shard has stayed here
+//     since the ticket was issued. So once a put is accepted, all later ones are derived from base rows that
+//     were read after its ticket was issued.
 //  2. A put that is refused changes nothing. Its sender takes another ticket and reads again.
 //
-// Therefore a put that arrives late, or twice, never takes a view row back behind a change of its base row that has been renewed.
-// Nothing of this is durable: the next owner knows no tickets, and refuses all of them.
+// Therefore a put that arrives late or twice never undoes a change of the base row that the view row already
+// shows. Nothing of this is durable: the next owner knows no tickets, and refuses all of them.
 #pragma once
 
 #include <chrono>
@@ -36,7 +37,7 @@ class ViewTickets {
   // Borrows the store.
   explicit ViewTickets(storage::Store& store) : store_(store) {}
 
-  // The keys must be of one shard. If that is not here, the error is storage::is_not_here().
+  // The keys must be of one shard. If the shard is not here, the error is storage::is_not_here().
   base::Result<uint64_t> issue(const std::vector<base::Bytes>& keys);
   // Blocks until the accepted records are durable. Returns the places of the refused ones. Errors as issue().
   base::Result<std::vector<size_t>> put(uint64_t ticket, std::vector<Record> records);
@@ -54,7 +55,7 @@ class ViewTickets {
 
   // Keeps the shard of the keys here.
   base::Result<std::shared_ptr<const void>> hold(std::span<const base::Bytes> keys) const;
-  // Whether another call is writing one of the keys.
+  // True if another call is writing one of the keys.
   bool is_being_put(const std::vector<base::Bytes>& keys) const SIBYL_REQUIRES(mutex_);
   bool accepts(const base::Bytes& key, uint64_t ticket, uint64_t tenure) const SIBYL_REQUIRES(mutex_);
   void end_tickets(const base::Bytes& key, uint64_t last) SIBYL_REQUIRES(mutex_);

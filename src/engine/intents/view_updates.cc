@@ -21,7 +21,7 @@ using execute::DerivedRow;
 using execute::ViewRow;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr size_t max_threads = 32;  // each waits for one shard
+constexpr size_t max_threads = 32;  // each thread waits for one shard
 constexpr size_t max_waiting_jobs = 4096;
 constexpr size_t max_rows_per_message = 128, max_put_bytes = 4u << 20;
 constexpr std::chrono::seconds renewal_patience{10};
@@ -41,7 +41,7 @@ base::Error view_rows_not_renewed(const std::string& why) {
 
 }  // namespace
 
-// The rows of one call of renew().
+// The rows of one renew() call.
 struct ViewUpdates::Job {
   Job(std::atomic<size_t>& jobs, size_t rows, storage::Store::Done then)
       : count(jobs), left(rows), done(std::move(then)) {}
@@ -178,7 +178,7 @@ base::Status ViewUpdates::renew_in_one_shard(const std::vector<Item>& items) {
   const auto deadline = SteadyClock::now() + renewal_patience;
   while (true) {
     base::Result<Rows> left = try_renew(rows);
-    // The base rows have been written, so other errors must not be taken for those of a write that was not.
+    // The base rows have been written. So the error must be different from that of a failed write.
     if (!left) return base::fail(view_rows_not_renewed(left.error().text()));
     if (left->empty()) return {};
     if (SteadyClock::now() >= deadline)
@@ -204,7 +204,7 @@ base::Result<ViewUpdates::Rows> ViewUpdates::try_renew(const Rows& rows) {
     SIBYL_TRY(hooks_.reload());
     return present;
   }
-  // After the read: another server may have changed base rows that were read here.
+  // This is checked after the read, because another server may have changed base rows that were read here.
   if (hooks_.may_answer && !hooks_.may_answer()) return present;
   return put(present, ticket, std::move(records.values));
 }

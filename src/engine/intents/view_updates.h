@@ -2,11 +2,11 @@
 //
 // The rows that wait for one shard are renewed together, one message after another (view_tickets.h): the owner issues a ticket, the base
 // rows are read wherever they are, and the owner puts what follows from them. A row may be renewed by any server, at any time, any number
-// of times. Each time it becomes what its base row says.
+// of times. Each time it is derived from its base row.
 //
 //  1. A renewal that succeeds has read the base row after it began. So once a change of a base row is durable and its view rows have
 //     been renewed, the view shows that change or a later one.
-//  2. It runs on threads of this object. They wait for owners, and owners do not wait for anybody.
+//  2. It runs on threads of this object. They wait for owners. Owners never wait for other servers.
 #pragma once
 
 #include <atomic>
@@ -41,14 +41,15 @@ class ViewUpdates {
   ViewUpdates(const storage::Store& store, Hooks hooks);
   ~ViewUpdates() { stop(); }
 
-  // Never blocks. `done` is called once all rows are renewed, or with an error once all others are.
+  // Never blocks. `done` is called once all rows are renewed. If some cannot be, it is called with an error
+  // once all others are renewed.
   void renew(Rows rows, storage::Store::Done done);
-  // The same, but blocks.
+  // Like renew() above, but blocks.
   base::Status renew(Rows rows);
-  // True if so many writes wait that no more should begin.
+  // True if so many renewals wait that no more writes should begin.
   bool is_full() const;
 
-  // Completes renewals that have begun, and ends others with an error, now and from now on.
+  // Completes renewals that have begun. Waiting ones and later ones end with an error.
   void stop();
 
  private:
@@ -57,7 +58,7 @@ class ViewUpdates {
     execute::ViewRow row;
     std::shared_ptr<Job> job;
   };
-  // The rows that wait for one shard.
+  // The rows that wait until one shard is free.
   struct Line {
     std::deque<Item> waiting;
     bool is_busy = false;
@@ -65,7 +66,7 @@ class ViewUpdates {
   struct Source {
     schema::TablePtr view, table;
   };
-  using Sources = std::unordered_map<uint32_t, Source>;  // by the storage id of the view
+  using Sources = std::unordered_map<uint32_t, Source>;  // base tables, by the storage id of the view
   enum class Found { everything, something_newer };
 
   void work();
@@ -84,7 +85,7 @@ class ViewUpdates {
   mutable base::Mutex mutex_;
   base::CondVar changed_;
   bool is_stopping_ SIBYL_GUARDED_BY(mutex_) = false;
-  std::map<int64_t, Line> lines_ SIBYL_GUARDED_BY(mutex_);  // by the token of their run
+  std::map<int64_t, Line> lines_ SIBYL_GUARDED_BY(mutex_);  // lines, by the token of their run
   int64_t last_line_ SIBYL_GUARDED_BY(mutex_) = 0;
   schema::SnapshotPtr sources_schema_ SIBYL_GUARDED_BY(mutex_);
   std::shared_ptr<const Sources> sources_ SIBYL_GUARDED_BY(mutex_);

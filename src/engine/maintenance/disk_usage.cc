@@ -51,7 +51,7 @@ int64_t DiskUsage::percentage() const {
   if (const int64_t max_bytes = guardrails_.data_disk_usage_max_disk_size; max_bytes > 0)
     total = std::min(total, static_cast<uint64_t>(max_bytes));
   if (total == 0) return 100;
-  // Data in memory will be written to the disk.
+  // Counts data in memory, because it will be written to the disk.
   const uint64_t wanted = (used + store.memtable_bytes) * 100;
   return static_cast<int64_t>((wanted + total - 1) / total);
 }

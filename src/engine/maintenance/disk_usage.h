@@ -46,7 +46,8 @@ class DiskUsage {
   base::Mutex mutex_;                         // held while measuring
   std::atomic<int64_t> next_measurement_{0};  // steady clock ticks
   std::atomic<int64_t> percentage_{0};
-  int64_t logged_state_ SIBYL_GUARDED_BY(mutex_) = 0;  // 0: normal, 1: nearly full, 2: full
+  // The state that was logged last: 0 normal, 1 nearly full, 2 full.
+  int64_t logged_state_ SIBYL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace sibyl::engine

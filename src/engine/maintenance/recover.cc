@@ -26,7 +26,7 @@ struct NamedTable {
   std::string name;
 };
 
-// Tables and views, and each index under the name of its table.
+// Returns tables and views under their names, and each index under the name of its table.
 std::vector<NamedTable> tables_of(const schema::Snapshot& schema) {
   std::vector<NamedTable> tables;
   for (const auto& [name, keyspace] : schema.keyspaces)

@@ -78,7 +78,7 @@ TEST_F(Recover, ADamagedBlockIsReportedAndTheRestIsSaved) {
   EXPECT_EQ(saved.count("SELECT * FROM other"), 10u);
 }
 
-// Definitions are the first records. Their block is lost, and with it the names of the tables.
+// Definitions are the first records. Their block is lost, and the names of the tables with it.
 TEST_F(Recover, ADamagedCatalogueGivesAStoreThatOpens) {
   change_byte(table(), 20);
   const auto recovery = recover(data_, to_);

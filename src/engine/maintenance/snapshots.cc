@@ -107,7 +107,7 @@ std::string name_of_directory(const std::string& path) {
   return whole_path(path).filename().string();
 }
 
-// Held by any process while it takes or clears a snapshot.
+// Returns the lock that a process holds while it takes or clears a snapshot.
 base::Result<base::File> lock_folder(const std::string& folder) {
   base::File lock(folder, O_RDONLY | O_DIRECTORY);
   if (!lock || ::flock(lock.number(), LOCK_EX | LOCK_NB) != 0)
@@ -187,7 +187,7 @@ void decode_fields(const json::object& in, SnapshotInfo& snapshot) {
     throw std::runtime_error("has another store format");
 }
 
-// Returns what is wrong, or an empty text.
+// Returns a description of what is wrong, or an empty text.
 std::string decode(const std::string& text, SnapshotInfo& snapshot) {
   const size_t end = text.find('\n');
   if (end == std::string::npos || !text.starts_with(first_words)) return "is not a snapshot manifest";
@@ -306,7 +306,8 @@ base::Status copy_all(const SnapshotInfo& snapshot, const std::string& to) {
   SIBYL_ASSIGN(const Directories target, make_records(to));
   for (const CheckpointFile& file : snapshot.files) SIBYL_TRY(copy_checked(snapshot, file, from, target, to));
   SIBYL_TRY(base::sync_path(fmt::format("{}/{}", to, records_name)));
-  SIBYL_TRY(base::sync_path(whole_path(to).parent_path().string()));  // the directory's own name
+  SIBYL_TRY(base::sync_path(whole_path(to).parent_path().string()));  // makes the directory's own name
+                                                                      // durable
   return storage::rocksdb::mark_as_store(to);
 }
 
@@ -361,7 +362,7 @@ base::Result<SnapshotInfo> take_snapshot(const std::string& data, std::string na
   SIBYL_TRY(check_name(name));
   const std::string folder = data + "/snapshots";
   SIBYL_TRY(make_directory(folder));
-  SIBYL_TRY(base::sync_path(data));  // makes the folder's name durable if it is new
+  SIBYL_TRY(base::sync_path(data));  // makes the name of the folder durable, if the folder is new
   SIBYL_ASSIGN(const base::File lock, lock_folder(folder));
   SnapshotInfo snapshot;
   snapshot.name = name;
@@ -425,7 +426,7 @@ base::Status clear_snapshot(const std::string& data, const std::string& name) {
   SIBYL_ASSIGN(const bool is_taken, is_there(path));
   if (!is_taken) return base::fail(no_snapshot(path));
   SIBYL_ASSIGN(const base::File lock, lock_folder(data + "/snapshots"));
-  // Renamed first, so that no reader mistakes a partly removed directory for a snapshot.
+  // The directory is renamed first, so that no reader mistakes a partly removed directory for a snapshot.
   const std::string going = fmt::format("{}/snapshots/{}{}", data, unfinished_prefix, name);
   if (::rename(path.c_str(), going.c_str()) != 0) return base::fail(base::file_error("remove", path, errno));
   return remove_tree(going);

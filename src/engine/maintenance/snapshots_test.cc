@@ -207,7 +207,7 @@ TEST_F(SnapshotsTest, IsNotRestoredOverOtherData) {
   EXPECT_THAT(restore_snapshot(*taken, data_).error().message(), HasSubstr("is not empty"));
 }
 
-// Snapshots that were prepared to read and write outside of their directory and the target.
+// Manipulated snapshots, which try to read and write outside of their directory and the target.
 class HostileSnapshots : public SnapshotsTest {
  protected:
   void SetUp() override {
@@ -314,8 +314,8 @@ TEST(Snapshots, NeedADirectory) {
   EXPECT_FALSE((*engine)->store().checkpoint("/tmp/never-made").has_value());
 }
 
-// The guarantee: while several writers write logged batches to several partitions of two tables, a snapshot
-// contains every batch that was acknowledged before it began, and no partial batch.
+// Tests the guarantee of snapshots. While several writers write logged batches to several partitions of two
+// tables, a snapshot contains every batch that was acknowledged before it began, and no partial batch.
 class SnapshotsUnderLoad : public SnapshotsTest {
  protected:
   static constexpr int writers = 4, partitions = 3, moments = 4;

@@ -162,7 +162,7 @@ TEST_F(InvalidationTest, UserTypesAtAnyDepth) {
     must("CREATE TYPE whole (p frozen<part>)");
     must("CREATE TABLE t (k int PRIMARY KEY, v int, w frozen<whole>)");
   }
-  // Types that only the statement names.
+  // The types are named only in the statement.
   EXPECT_TRUE(invalidates("ALTER TYPE part ADD b text", "SELECT (frozen<part>){a: 1} FROM other"));
   must("CREATE TYPE single (a int)");
   EXPECT_TRUE(invalidates("DROP TYPE single", "SELECT (frozen<single>){a: 1} FROM other"));
@@ -189,7 +189,7 @@ TEST_F(InvalidationTest, FunctionsAndAggregates) {
                   "SELECT total(v) FROM t"));
   EXPECT_THAT(lines(run_plan(*engine_, prepare("SELECT total(v) FROM t").plan, {})), ElementsAre("-10"));
   EXPECT_TRUE(invalidates("DROP AGGREGATE total", "SELECT total(v) FROM t"));
-  // A native function, and an overload that fits better.
+  // Definitions may now mean a native function, or an overload that fits better.
   EXPECT_TRUE(
       invalidates("CREATE FUNCTION abs (a int) CALLED ON NULL INPUT RETURNS int LANGUAGE lua AS 'return 7'",
                   "SELECT abs(v) FROM t WHERE k = 1"));
@@ -202,7 +202,7 @@ TEST_F(InvalidationTest, OtherStatementsAreNotInvalidated) {
   EXPECT_FALSE(invalidates("ALTER TABLE t ADD y int", "USE ks"));
 }
 
-// A request that took its plan before the change.
+// The request took its plan before the change.
 TEST_F(InvalidationTest, AWriteInFlightIsNotBoundToOtherTypes) {
   const auto insert = prepare("INSERT INTO other (k, v) VALUES (?, ?)");
   const std::string one = types::encode_int32(1);
@@ -267,7 +267,7 @@ TEST_F(InvalidationTest, RedefinitionsAreReported) {
   EXPECT_EQ(redefined->prepares, 1u);
   EXPECT_EQ(prepare(all).plan->redefinition, redefined);
   EXPECT_EQ(redefined->prepares, 2u);
-  // The metadata that clients have for these is still valid.
+  // For these statements, the metadata that clients have is still valid.
   EXPECT_EQ(prepare(one).plan->redefinition, nullptr);
   EXPECT_EQ(prepare(insert).plan->redefinition, nullptr);
   must("ALTER TYPE part ADD b int");
@@ -278,7 +278,7 @@ TEST_F(InvalidationTest, RedefinitionsAreReported) {
   EXPECT_EQ(prepare(all).plan->redefinition, newest);
 }
 
-// Repeated texts are planned for the newest schema as well.
+// Texts that are repeated are planned for the newest schema as well.
 TEST_F(InvalidationTest, RepeatedTexts) {
   for (int i = 0; i < 3; ++i)
     EXPECT_THAT(rows("SELECT * FROM t WHERE k = 1"), ElementsAre("1|10|{p: {a: 5}}"));

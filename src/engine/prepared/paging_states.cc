@@ -23,7 +23,8 @@ Bytes paging_key_record() {
   return key;
 }
 
-// The statement without differences that change nothing: letter case of keywords and names, white space and comments.
+// Removes differences that do not change the meaning of a statement: letter case of keywords and names, white
+// space and comments.
 std::string normal_text(std::string_view statement) {
   std::string text;
   text.reserve(statement.size());
@@ -50,13 +51,14 @@ Bytes bound_to(std::string_view statement, const auth::Login* login) {
 
 constexpr const char* invalid_state_text = "Invalid value for the paging state";
 
-// Cassandra's error. Drivers close the connection when they get it.
+// Returns Cassandra's error. Drivers close the connection when they get it.
 std::unexpected<base::Error> no_state() {
   return base::fail(base::ErrorCode::protocol, invalid_state_text);
 }
 
-// Cassandra would accept such a state. An application may pass on states that its users kept, for a statement
-// that has changed in the meantime. It must not lose its connections because of that.
+// Returns our own error; Cassandra would accept such a state. An application may pass on states that its
+// users kept, for a statement that has changed in the meantime. It must not lose its connections because of
+// that.
 std::unexpected<base::Error> foreign_state() {
   return base::fail(base::Error(base::ErrorCode::invalid, invalid_state_text)
                         .with_hint("a paging state is valid only for the statement that returned it, with "

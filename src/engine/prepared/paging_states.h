@@ -33,8 +33,8 @@ class PagingStates {
   explicit PagingStates(SealingKey key) : key_(std::move(key)) {}
 
   // Opens the request's paging state, calls `read`, and seals the paging state of the result. `login` is
-  // nullptr for the program itself. A state of another statement, role or server is an invalid request; bytes
-  // that are not a state are Cassandra's protocol error.
+  // nullptr for the program itself. A state of another statement, role or server gives the error of an
+  // invalid request. Bytes that are not a state give Cassandra's protocol error.
   template <typename Read>
   base::Result<execute::ResultSet> run(std::string_view statement, const auth::Login* login,
                                        const execute::Request& request, Read read) const {

@@ -6,8 +6,8 @@
 
 namespace sibyl::engine {
 
-// Measured by PreparedStatements.StayWithinTheMemoryLimit: a literal and its comma take about 200 bytes, a marker
-// more.
+// A literal and its comma take about 200 bytes, a marker more. PreparedStatements.StayWithinTheMemoryLimit
+// compares the estimates with actual allocations.
 size_t estimate_bytes(const plan::Prepared& plan) {
   constexpr size_t fixed = 1024, of_word = 128, of_column = 192;
   size_t words = 0;
@@ -27,7 +27,7 @@ PlanCache::Found PlanCache::find(std::string_view key) const {
   if (found == shard.entries.end()) return {};
   const Entry& entry = found->second;
   uint64_t now = shard.insertions.load(std::memory_order_relaxed);
-  // Written only when it changes, so that readers of a hot entry share its cache line.
+  // The time is written only when it changes, so that threads that read a hot entry share its cache line.
   if (entry.used.load(std::memory_order_relaxed) != now) entry.used.store(now, std::memory_order_relaxed);
   return {entry.plan, entry.generation};
 }

@@ -31,7 +31,7 @@ class PlanCache {
  public:
   struct Limits {
     size_t entries;
-    size_t bytes;  // of plans, as estimated by estimate_bytes(), and of keys
+    size_t bytes;  // bytes of plans, as estimated by estimate_bytes(), and of keys
   };
   explicit PlanCache(Limits limits);
 
@@ -45,7 +45,8 @@ class PlanCache {
   // limit is not kept. `weight`: bytes of the plan.
   void put(std::string_view key, plan::PreparedPtr plan, uint64_t generation, size_t weight);
   void erase(std::string_view key);
-  // These three change an entry only while it holds `plan`, since another thread may have replaced it.
+  // The three functions below change an entry only if it still holds `plan`, since another thread may have
+  // replaced it.
   void confirm(std::string_view key, const plan::PreparedPtr& plan, uint64_t generation);
   void replace(std::string_view key, const plan::PreparedPtr& plan, plan::PreparedPtr with,
                uint64_t generation, size_t weight);
@@ -75,7 +76,7 @@ class PlanCache {
   struct Shard {
     mutable base::SharedMutex mutex;
     std::unordered_map<std::string, Entry, Hash, std::equal_to<>> entries SIBYL_GUARDED_BY(mutex);
-    std::atomic<size_t> bytes{0};  // written with the lock held
+    std::atomic<size_t> bytes{0};  // changes only while the lock is held
     std::atomic<uint64_t> insertions{1};
   };
   // Returns nullptr if there is no entry or it holds another plan.

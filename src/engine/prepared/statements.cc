@@ -142,7 +142,7 @@ base::Result<PreparedStatement> Statements::prepare(std::string_view text, const
   bool qualified = std::visit(IsFullyQualified{}, statement->node);
   Bytes id = statement_id(qualified ? std::string_view() : std::string_view(keyspace), text);
   auto found = current(prepared_, id, generation);
-  // Different pairs of keyspace and text may have the same concatenation.
+  // The id is a hash of the keyspace and the text put together, so different pairs may have the same id.
   if (found && *found && (*found)->text == text && (qualified || (*found)->keyspace == keyspace)) {
     if ((*found)->redefinition) (*found)->redefinition->prepares.fetch_add(1, std::memory_order_relaxed);
     return PreparedStatement{std::move(id), std::move(*found)};

@@ -36,7 +36,7 @@ class Statements final : public Planner {
       : guardrails_(guardrails), schema_(std::move(schema)) {}
 
   schema::SnapshotPtr schema() const;
-  // Sets the schema for new plans. Blocks until all invalid plans have been removed.
+  // Sets the schema for new plans. Blocks until all plans that it makes invalid have been removed.
   void set_schema(schema::SnapshotPtr schema);
 
   base::Result<PreparedStatement> prepare(std::string_view text, const std::string& keyspace) override;
@@ -44,12 +44,12 @@ class Statements final : public Planner {
   base::Result<plan::PreparedPtr> plan_query(std::string_view text, const std::string& keyspace,
                                              execute::Trace* trace = nullptr) override;
 
-  // Returns `plan` if its tables are those of the newest schema, else a new plan. Call it before a write,
+  // Returns `plan` if the newest schema has its tables unchanged, else a new plan. Call it before a write,
   // which must know the indexes and views of its tables. Returns UNPREPARED if the client prepared the
   // statement and the plan became invalid, because the values were encoded for the old plan.
   base::Result<plan::PreparedPtr> renew(plan::PreparedPtr plan);
 
-  // Returns the shape that a plan keeps. Must be set before the first plan is made.
+  // Returns the shape for a plan, which keeps it. Must be set before the first plan is made.
   using UsageFactory =
       std::function<std::shared_ptr<plan::QueryShape>(const cql::Statement&, const plan::Prepared&)>;
   void set_usage_factory(UsageFactory factory) { usage_factory_ = std::move(factory); }
@@ -74,7 +74,7 @@ class Statements final : public Planner {
   UsageFactory usage_factory_;
   mutable base::Mutex schema_mutex_;
   schema::SnapshotPtr schema_ SIBYL_GUARDED_BY(schema_mutex_);
-  std::atomic<uint64_t> generation_{1};  // of schema_; incremented after it is set
+  std::atomic<uint64_t> generation_{1};  // the generation of schema_; incremented after schema_ is set
   PlanCache prepared_{{max_prepared, max_prepared_bytes}};
   PlanCache queries_{{max_query_plans, max_query_plan_bytes}};
   StatementHistory history_;

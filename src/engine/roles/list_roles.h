@@ -18,8 +18,9 @@ base::Result<execute::ResultSet> list_roles(const cql::ListRoles& statement, con
 struct PermissionQuery {
   auth::PermissionSet permissions;         // which to list
   std::optional<auth::Resource> resource;  // nullopt: on anything
-  std::string of;                          // this role and the roles granted to it; empty: all roles
-  bool recursive = true;                   // include the parents of the resource
+  // This role and the roles granted to it; empty: all roles are listed.
+  std::string of;
+  bool recursive = true;  // include the parents of the resource
 };
 base::Result<execute::ResultSet> list_permissions(const PermissionQuery& query, const std::string& user,
                                                   const auth::Access& access);

@@ -77,7 +77,7 @@ TEST_F(MasksTest, ApplyToRowsReturnedByConditionalWrites) {
   EXPECT_THAT(ask("bob", update), ElementsAre("False|7"));
 }
 
-// Whether a conditional write is applied reveals the compared values and the existing keys.
+// The outcome of a conditional write reveals the compared values and the existing keys.
 TEST_F(MasksTest, ConditionsOnMaskedColumnsNeedAPermission) {
   must(
       "CREATE TABLE ks.m (k int PRIMARY KEY, ssn text MASKED WITH DEFAULT, l list<int> MASKED WITH DEFAULT, "
@@ -142,7 +142,7 @@ TEST_F(MasksTest, WriteTimesOfElementsNeedAPermission) {
   EXPECT_THAT(ask("bob", "SELECT ttl(v) FROM p LIMIT 1"), ElementsAre("null"));
 }
 
-// A set has as many write times after `s + {'x'}` as before when 'x' was in it.
+// If 'x' is already in the set, `s + {'x'}` does not change the number of its write times.
 TEST_F(MasksTest, WriteTimesOfCollectionsNeedAPermission) {
   must(
       "CREATE TABLE ks.tags (k int PRIMARY KEY, s set<text> MASKED WITH DEFAULT, "

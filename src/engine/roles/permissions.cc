@@ -56,7 +56,7 @@ class Checker {
     if (!table.is_view()) return ensure(Permission::select, table);
     return ensure(Permission::select, Resource::table(table.keyspace, table.view->base_table));
   }
-  // A role that can filter by a masked value, or make a write depend on it, can find out every value.
+  // A role that can filter by a masked value, or make a write depend on one, can find out every value.
   base::Status ensure_may_filter_by(const schema::Table& table,
                                     const std::vector<const schema::Column*>& masked) const {
     if (masked.empty() || access_.allows(user_, Permission::unmask, resource_of(table)) ||

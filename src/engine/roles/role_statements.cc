@@ -20,7 +20,8 @@ using auth::Resource;
 using base::invalid;
 using execute::ResultSet;
 
-constexpr int max_rounds = 12;  // base-2 logarithm; limit for hashes that are not set by a superuser
+// The highest cost (base-2 logarithm of the rounds) of hashes that roles other than superusers may set.
+constexpr int max_rounds = 12;
 
 std::unexpected<base::Error> unauthorized(std::string message) {
   return base::fail(base::ErrorCode::unauthorized, std::move(message));
@@ -418,7 +419,7 @@ class Runner {
           fmt::format("org.apache.cassandra.auth.CassandraRoleManager doesn't support {}", refused));
     if (options.hashed_password && !auth::is_hash(*options.hashed_password))
       return invalid("Invalid hashed password value. Please use jBcrypt.");
-    // Every login, even a failed one, computes the hash.
+    // Every login computes the hash, even a login that fails.
     if (options.hashed_password && auth::cost_of(*options.hashed_password) > max_rounds && !is_super())
       return unauthorized(
           fmt::format("Only superusers can set a hashed password of more than 2^{} rounds", max_rounds));

@@ -330,7 +330,7 @@ std::vector<Resource> made_by(const schema::Change& change, const schema::Snapsh
 Roles::Change permission_change_for(const std::vector<schema::Change>& changes, const schema::Snapshot& after,
                                     const auth::Login* creator) {
   return [&changes, &after, creator](AccessRows& rows) -> base::Status {
-    // Done once for all changes, because a keyspace may have thousands of tables.
+    // Looks at all changes together, because a keyspace may have thousands of tables.
     const auto is_drop = [](const auto& change) { return change.kind == schema::Change::Kind::dropped; };
     if (std::any_of(changes.begin(), changes.end(), is_drop)) revoke_missing(rows, after);
     for (const schema::Change& change : changes) {

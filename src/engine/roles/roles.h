@@ -46,7 +46,7 @@ class Roles final : public Authenticator {
   }
 
   auth::AccessPtr access() const;
-  // Changes after each change().
+  // Returns a number that is different after each change().
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
   using Change = std::function<base::Status(auth::AccessRows& rows)>;

@@ -101,7 +101,7 @@ TEST_F(RolesTest, AGrantThatRacesADropLeavesNoPermission) {
     }
 }
 
-// The same race, step by step.
+// Tests the same race, step by step.
 TEST(GrantPermission, ChecksTheSchemaWhenItGrants) {
   base::SystemClock clock;
   const auto store = make_system_store(clock);
@@ -142,7 +142,7 @@ TEST(GrantPermission, ChecksTheSchemaWhenItGrants) {
   EXPECT_FALSE(roles.access()->rows().permissions.contains("carol"));
 }
 
-// Otherwise a failure could leave a definition without its permissions.
+// Otherwise a failure could leave a definition without the permissions for it.
 TEST_F(RolesTest, ADefinitionAndItsPermissionsAreOneCommit) {
   make_family();
   must("GRANT CREATE ON KEYSPACE ks TO bob");
@@ -193,7 +193,7 @@ TEST_F(RolesTest, ACallNeedsExecuteOnItsOverload) {
   EXPECT_THAT(ask("bob", "SELECT ks.total(v) FROM ks.t"), refused("next(int)"));
   must("GRANT EXECUTE ON FUNCTION ks.next(int) TO bob");
   EXPECT_THAT(ask("bob", "SELECT ks.total(v) FROM ks.t"), ElementsAre("29"));
-  // A new overload of the name does not affect calls of the other one.
+  // A new overload does not affect calls of the other function of this name.
   must("CREATE FUNCTION ks.next(a text) RETURNS NULL ON NULL INPUT RETURNS text LANGUAGE lua AS 'return a'");
   EXPECT_THAT(ask("bob", "SELECT ks.next(v) FROM ks.t WHERE k = 1"), ElementsAre("21"));
 }

@@ -30,7 +30,7 @@ enum class TableMeasure : uint8_t {
 };
 inline constexpr size_t table_measures = 8;
 
-// Counted since the start.
+// Counts since the server started.
 struct Activity {
   uint64_t uptime_micros = 0;
   std::array<base::HistogramSnapshot, statement_kinds> latencies{};  // microseconds

@@ -1,5 +1,5 @@
-// Estimates the recent rate of a counter per second. The weight of an event falls by a factor of e in fifteen
-// minutes. The more often the counter is sampled, the better the estimate.
+// Estimates the recent rate of a counter per second. In fifteen minutes, the weight of an event falls by a
+// factor of e. The more often the counter is sampled, the better the estimate.
 #pragma once
 
 #include <chrono>

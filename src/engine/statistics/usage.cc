@@ -45,7 +45,7 @@ bool is_users(uint32_t storage_id) {
   return storage_id >= storage::PurgePolicy::first_table_id;
 }
 
-// Adds the tables that a plan reads or writes, each once, by their ids.
+// Adds the tables that a plan reads or writes, each table once, by their ids.
 struct TablesOf {
   std::vector<const schema::Table*>& tables;
 
@@ -205,7 +205,7 @@ std::shared_ptr<QueryShape> Usage::shape_of(cql::Batch::Kind kind,
   std::set<std::string> queries;
   for (const QueryShape* shape : shapes) {
     add_table(name, shape->name.keyspace, shape->name.table, shape->name.tables.front());
-    queries.insert(" " + shape->name.query + ";");  // as they are printed
+    queries.insert(" " + shape->name.query + ";");  // the queries as they are printed
   }
   std::string query = "BEGIN ";
   if (kind == cql::Batch::Kind::unlogged) query += "UNLOGGED ";
@@ -346,7 +346,7 @@ std::vector<Usage::Shape> Usage::shapes() const {
     const base::MutexLock lock(shapes_mutex_);
     for (const auto& [id, shape] : shapes_) listed.push_back(shape);
   }
-  // The locks are held for one copy at a time, so that counting threads wait only briefly.
+  // The lock of a stripe is held for one copy at a time, so that counting threads wait only briefly.
   std::vector<Shape> out;
   for (const std::shared_ptr<QueryShape>& shape : listed) {
     ShapeCounts all;
@@ -418,8 +418,8 @@ void Usage::load(int64_t since_micros, std::vector<Pause> pauses, std::vector<Sh
                  std::map<uint32_t, TableCounts> tables) {
   since_micros_ = since_micros;
   pauses_ = std::move(pauses);
-  // If there are too many, merges the oldest two. Little was counted between them compared with the time
-  // since.
+  // If there are too many pauses, merges the oldest two. Compared with the time after them, little was
+  // counted between them.
   while (pauses_.size() > max_pauses) {
     pauses_[1].begin_micros -= pauses_[0].end_micros - pauses_[0].begin_micros;
     pauses_.erase(pauses_.begin());

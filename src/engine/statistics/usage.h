@@ -1,5 +1,5 @@
 // Counts the work of statements. Per table: reads, writes, the most used partitions, and the tombstones that
-// reads meet. Per shape of a statement (cql/shape.h): calls and their cost.
+// reads scan. Per shape of a statement (cql/shape.h): calls and their cost.
 //
 // Counting. Threads count in stripes. Each stripe has its own lock, which threads seldom share; readers add
 // up the stripes. Nothing is sampled: calls, partitions, rows and tombstones are exact, quantiles are within
@@ -40,7 +40,8 @@ namespace sibyl::engine {
 
 struct ShapeCounts {
   uint64_t calls = 0, partitions_read = 0, rows_read = 0, rows_returned = 0, tombstones_read = 0;
-  uint64_t partitions_max = 0;  // of one call: partitions read, or written by a write
+  // The most partitions that one call has read or, if it is a write, has written.
+  uint64_t partitions_max = 0;
   int64_t first_seen_micros = 0, last_seen_micros = 0;
   base::QuantileSketch latency_micros;
 
@@ -79,7 +80,7 @@ class Usage final : public execute::Observer {
   // --- For Statements. Returns the shape that a plan keeps; nullptr if the statement is not
   // counted.
   std::shared_ptr<plan::QueryShape> shape_of(const cql::Statement& statement, const plan::Prepared& plan);
-  // Like the above, for a BATCH message of the protocol.
+  // Like shape_of() above, for a BATCH message of the protocol.
   std::shared_ptr<plan::QueryShape> shape_of(cql::Batch::Kind kind,
                                              const std::vector<execute::BatchItem>& items);
 
@@ -93,7 +94,7 @@ class Usage final : public execute::Observer {
     ShapeName name;
     ShapeCounts counts;
   };
-  std::vector<Shape> shapes() const;  // only shapes that were called
+  std::vector<Shape> shapes() const;  // Returns only shapes that were called.
   std::map<uint32_t, TableCounts> tables() const;
   int64_t since_micros() const { return since_micros_; }
   int64_t now_micros() const { return clock_.now_micros(); }
@@ -120,7 +121,7 @@ class Usage final : public execute::Observer {
   struct alignas(64) Stripe {
     mutable base::Mutex mutex;
     std::unordered_map<uint32_t, TableCounts> tables;
-    // The table counted last. Successive statements are often about the same table.
+    // The table that was counted last. Successive statements are often about the same table.
     uint32_t recent_id = 0;
     TableCounts* recent = nullptr;
   };
@@ -140,7 +141,7 @@ class Usage final : public execute::Observer {
   mutable std::array<Stripe, stripe_count> stripes_;
   mutable base::Mutex shapes_mutex_;  // acquired before any stripe's mutex
   std::unordered_map<uint64_t, std::shared_ptr<plan::QueryShape>> shapes_;
-  // BATCH messages of the protocol, by the shapes of their statements.
+  // shapes of BATCH messages of the protocol, by the shapes of their statements
   std::unordered_map<uint64_t, std::shared_ptr<plan::QueryShape>> batches_;
 };
 

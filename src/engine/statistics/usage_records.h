@@ -1,4 +1,4 @@
-// Where the counts of a server are kept while it does not run: small records by key (usage_store.h).
+// The saved counts of a server, which survive a restart: small records by key (usage_store.h).
 #pragma once
 
 #include <map>
@@ -17,15 +17,16 @@ class UsageRecords {
   using Records = std::map<base::Bytes, base::Bytes>;
 
   virtual ~UsageRecords() = default;
-  // Those of this server.
+  // Returns the records of this server.
   virtual base::Result<Records> load() = 0;
-  // Sets some and erases others. Records are independent, so a crash may leave some of the changes.
+  // Stores some records and erases others. Records are independent: a crash may leave only some of the
+  // changes.
   virtual base::Status write(Records changed, std::vector<base::Bytes> erased) = 0;
-  // Those of each other server of the cluster, as it wrote them last. Also of servers that do not run.
+  // Returns the records of each other server of the cluster, running or not, as it wrote them last.
   virtual base::Result<std::vector<Records>> others() { return std::vector<Records>(); }
 };
 
-// In the store of one server, which must outlive it.
+// Records in the store of one server. The store must outlive the result.
 std::unique_ptr<UsageRecords> make_usage_records(storage::Store& store);
 
 }  // namespace sibyl::engine

@@ -97,7 +97,7 @@ bool decode(BytesView bytes, Usage::Shape& shape) {
          counts.latency_micros.read_from(in) && in.at_end();
 }
 
-// Everything that is read at a start.
+// Everything that is read when the server starts.
 struct Loaded {
   int64_t since_micros = 0, saved_micros = 0;
   std::vector<Usage::Pause> pauses;

@@ -27,7 +27,7 @@ inline constexpr uint32_t usage_table_id = 1023;  // the last id of system table
 // Reads the saved counts of tables in this schema. Must be called before anything is counted.
 base::Status load_usage(UsageRecords& records, const schema::Snapshot& schema, Usage& usage);
 base::Status load_usage(storage::Store& store, const schema::Snapshot& schema, Usage& usage);
-// The counts that another server has saved, of tables in this schema. They end with its last save. nullopt: it has saved none.
+// The counts that another server had saved last, for tables in this schema. nullopt: it has saved none.
 std::optional<UsageTotals> saved_totals(const UsageRecords::Records& records, const schema::Snapshot& schema);
 
 class UsageKeeper {
@@ -36,12 +36,12 @@ class UsageKeeper {
   UsageKeeper(
       std::shared_ptr<UsageRecords> records, Usage& usage, std::function<schema::SnapshotPtr()> schema,
       std::function<void()> every_minute = [] {});
-  // In a store, which must outlive the keeper.
+  // Keeps the records in a store, which must outlive the keeper.
   UsageKeeper(
       storage::Store& store, Usage& usage, std::function<schema::SnapshotPtr()> schema,
       std::function<void()> every_minute = [] {})
       : UsageKeeper(make_usage_records(store), usage, std::move(schema), std::move(every_minute)) {}
-  // Saves a last time.
+  // Saves once more.
   ~UsageKeeper();
 
   base::Status save();
@@ -54,7 +54,7 @@ class UsageKeeper {
   const std::function<schema::SnapshotPtr()> schema_;
   const std::function<void()> every_minute_;
   base::Mutex saving_;  // serialises save()
-  // For each record in the store: the change number of the saved contents.
+  // For each record in the store, the change number of its contents.
   std::map<base::Bytes, uint64_t> saved_ SIBYL_GUARDED_BY(saving_);
   uint64_t saves_ SIBYL_GUARDED_BY(saving_) = 0;
   base::Mutex mutex_;

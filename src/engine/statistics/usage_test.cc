@@ -115,7 +115,7 @@ TEST_P(UsageTest, batches_count_as_one_call_and_as_writes_of_their_tables) {
             "1 0 0 0 0 3");
   EXPECT_THAT(rows("SELECT table_name, writes FROM system_views.table_statistics WHERE keyspace_name = 'e'"),
               ElementsAre("'t' 2", "'u' 1"));
-  // As sent by drivers.
+  // The statements as drivers send them.
   std::vector<execute::BatchItem> items;
   for (const char* text : {"INSERT INTO t (p, c) VALUES (5, 1)", "INSERT INTO t (p, c) VALUES (6, 1)",
                            "INSERT INTO u (p, v) VALUES (5, 1)"})
@@ -152,7 +152,7 @@ TEST_P(UsageTest, the_order_of_a_batch_does_not_matter) {
 
 TEST_P(UsageTest, a_batch_on_a_recreated_table_has_its_own_shape) {
   base::SystemClock clock;
-  Usage usage(clock);  // not notified of the drop
+  Usage usage(clock);  // has not been told of the drop
   const auto shape = [&] {
     const std::vector<execute::BatchItem> items = {
         {*database_->engine->planner().plan_query("INSERT INTO t (p, c) VALUES (1, 1)", "e"), {}}};
@@ -428,7 +428,7 @@ TEST_F(UsageKeeping, counts_of_several_servers_add_up) {
   totals.add(server(1050, 1120, 5));
   totals.add(server(1200, 1210, 3));
   EXPECT_EQ(totals.since_micros(), 1000 * second);
-  EXPECT_EQ(totals.counted_micros(1000 * second), 130u * second);  // nobody counted from 1120 to 1200
+  EXPECT_EQ(totals.counted_micros(1000 * second), 130u * second);  // nothing was counted from 1120 to 1200
   EXPECT_EQ(totals.counted_micros(1090 * second), 40u * second);
   EXPECT_EQ(totals.tables.at(2000).reads, 3u);
   EXPECT_EQ(totals.tables.at(2000).tombstones_per_read.max(), 5u);
@@ -442,7 +442,7 @@ TEST_F(UsageKeeping, saved_counts_survive_a_crash) {
   const std::vector<base::Bytes> partitions = {"a", "b"};
   usage.read(*table_, partitions, 3);
   ASSERT_TRUE(keeper.save());
-  usage.read(*table_, partitions, 3);  // not saved, so lost
+  usage.read(*table_, partitions, 3);  // this was not saved, so it is lost
   Usage again(clock_);
   ASSERT_TRUE(load_usage(*store_, *schema_, again));
   const std::map<uint32_t, TableCounts> tables = again.tables();

@@ -8,7 +8,7 @@ namespace {
 
 using Intervals = std::vector<std::pair<int64_t, int64_t>>;
 
-// Sorts the intervals, and joins those that touch.
+// Sorts the intervals, and joins intervals that touch.
 void join(Intervals& intervals) {
   std::ranges::sort(intervals);
   Intervals joined;

@@ -9,8 +9,8 @@
 
 namespace sibyl::engine {
 
-// Rows of system_views.sai_column_indexes. An index can be queried while it is being built (by scanning), but
-// not after its build was given up.
+// Rows of system_views.sai_column_indexes. While an index is being built, queries that use it scan the table.
+// After its build was given up, they fail.
 std::vector<SystemRow> attached_index_rows(const schema::Snapshot& schema, const Builder& builder);
 
 }  // namespace sibyl::engine

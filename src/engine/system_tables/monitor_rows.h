@@ -37,7 +37,7 @@ std::vector<SystemRow> max_partition_rows(const storage::Store& store, const sch
 std::vector<SystemRow> log_rows(const std::vector<LogLine>& lines);
 std::vector<SystemRow> gossip_rows(const Node& node, const Bytes& schema_version, uint64_t bytes_on_disk);
 
-// Visits every user's table and view.
+// Calls `visit` for every table and view of users.
 void for_each_user_table(const schema::Snapshot& schema,
                          const std::function<void(const schema::Table&)>& visit);
 

@@ -103,7 +103,7 @@ TEST(RecentRate, old_events_fade) {
   EXPECT_EQ(rate.per_second(), 0);
   rate.update(600, start + seconds(60));
   EXPECT_DOUBLE_EQ(rate.per_second(), 10);
-  rate.update(600, start + seconds(60));  // at the same time
+  rate.update(600, start + seconds(60));  // the time has not advanced
   EXPECT_DOUBLE_EQ(rate.per_second(), 10);
   // Nothing more happens. However often the counter is sampled, 1/e of the rate is left after fifteen
   // minutes.

@@ -34,7 +34,7 @@ SystemRow column_row(const Table& table, const Column& column) {
           {"type", column.type->cql_name()}};
 }
 
-// Prints text unchanged, blobs and composite values in hexadecimal, and other values as literals without
+// Prints text unchanged, blobs and composite values in hexadecimal, and all other values as literals without
 // quotes.
 std::string argument_text(const types::Type& type, const Bytes& value) {
   if (type.kind() == types::Kind::text || type.kind() == types::Kind::ascii) return value;
@@ -202,7 +202,7 @@ void SchemaRows::put(const Keyspace& keyspace) {
   for (const auto& [signature, aggregate] : keyspace.aggregates) add("aggregates", aggregate_row(*aggregate));
 }
 
-// Erases before putting: for example, a table may be replaced by a view of the same name.
+// First erases, then puts: a table may be replaced by a view of the same name.
 void SchemaRows::change(const Keyspace& before, const Keyspace& after) {
   where_ = "system_schema";
   const auto each = [](const auto& old, const auto& next, auto visit) {

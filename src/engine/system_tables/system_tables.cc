@@ -271,7 +271,7 @@ base::Status SystemTables::update_views() const {
   return {};
 }
 
-// The rows of local, and those of all others as its peers.
+// Adds the row of system.local for the node, and the rows of all other servers as its peers.
 void SystemTables::put_node(const Node& node, storage::WriteSet& writes) const {
   static const Table &peers = system_table("system", "peers"), &peers_v2 = system_table("system", "peers_v2");
   const int64_t now = clock_.now_micros();

@@ -48,7 +48,7 @@ struct ClusterNode {
   bool operator==(const ClusterNode&) const = default;
 };
 
-// Created once. Their storage ids are below those of users' tables.
+// Created once. The storage ids of these keyspaces' tables are below those of users' tables.
 const std::vector<schema::KeyspacePtr>& system_schema_keyspaces();
 // REQUIRES: the table exists.
 const schema::Table& system_table(std::string_view keyspace, std::string_view name);
@@ -66,8 +66,8 @@ class SystemTables {
   Node node() const;
 
   // Shows the servers of a cluster, including this one, in local, peers and peers_v2. The other servers relay
-  // connections to this server, and their clients expect to see them as local. So each gets rows of its own,
-  // in a store from `make_store`.
+  // connections to this server, and their clients expect to see them as local. So there are rows for each of
+  // these servers, in a store from `make_store`.
   using StoreFactory = std::function<std::unique_ptr<storage::Store>()>;
   base::Status show_cluster(const std::vector<ClusterNode>& nodes, const StoreFactory& make_store);
   // Returns the rows of local, peers and peers_v2 as the server `host_id` shows them. Returns nullptr for
@@ -82,7 +82,7 @@ class SystemTables {
   using Source = std::function<std::vector<SystemRow>()>;
   // Must be called before the first read. REQUIRES: the system table exists.
   void set_source(std::string_view keyspace, std::string_view table, Source source);
-  // Must be called before reading a system table. Creates its rows if it has a source.
+  // Creates the rows of a system table if it has a source. Must be called before reading the table.
   base::Status refresh(const schema::Table& table);
 
  private:
@@ -94,7 +94,7 @@ class SystemTables {
 
   storage::Store& store_;
   base::Clock& clock_;
-  mutable std::mutex mutex_;  // guards the members below, and serialises rewrites of a table
+  mutable std::mutex mutex_;  // guards the members below; only one thread at a time rewrites a table
   Node node_;
   Bytes schema_version_;
   std::vector<ClusterNode> cluster_;                        // empty: there is no other server

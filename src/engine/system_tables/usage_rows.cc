@@ -70,14 +70,15 @@ SystemRow table_row(const schema::Table& table, const storage::PartitionSample::
 }
 
 // Prints the components of a key as CQL literals, joined by colons. For a key that was too long to be kept,
-// only the token is known. Masked components are not shown, nor is the token of a key that has one.
+// only the token is known. Masked components are not shown. For a key with a masked component, the token is
+// not shown either.
 std::string key_text(const schema::Table& table, const base::SpaceSaving::Entry& entry, bool is_record_key) {
   const std::string token = has_masked_partition_key(table)
                                 ? masked_key_text
                                 : fmt::format("token {}", static_cast<int64_t>(entry.hash));
   if (entry.name.empty()) return token;
   Bytes serialised = entry.name;
-  // The bytes before the key in a record's prefix are irrelevant here.
+  // The bytes before the key in a record's prefix are not needed here.
   if (is_record_key && !row::decode_partition_key(Bytes(12, '\0') + entry.name, serialised)) return token;
   std::vector<Bytes> parts = {serialised};
   if (table.partition_key_count > 1) {

@@ -26,12 +26,13 @@ namespace sibyl::engine {
 class RequestTrace final : public execute::Trace {
  public:
   struct Start {
-    std::string request;                            // Cassandra's name for it, such as "Execute CQL3 query"
+    // The request as Cassandra names it, such as "Execute CQL3 query".
+    std::string request;
     std::string client;                             // numeric address
     std::map<std::string, std::string> parameters;  // "query", "consistency_level"...
   };
   static constexpr size_t max_steps = 1000;
-  static constexpr size_t max_text = 16u << 10;  // of a step or a parameter; longer texts are truncated
+  static constexpr size_t max_text = 16u << 10;  // length of a step or parameter; more is truncated
 
   RequestTrace(Start start, base::Clock& clock);
 
