@@ -35,16 +35,16 @@ class Trace;  // trace.h
 class Interrupt {
  public:
   virtual ~Interrupt() = default;
-  // Returns an error if the statement must end with it.
+  // Returns an error if the statement must end. It ends with that error.
   virtual base::Status check() const = 0;
 };
 
-// Is told how far a write has come. Called on any thread; must not block.
+// Receives the progress of a write. Called on any thread; must not block.
 class WriteProgress {
  public:
   virtual ~WriteProgress() = default;
-  // Called at most once, before the request completes: everything is durable, and only view rows in other shards have to follow. The
-  // shards of the write need not be held any more.
+  // Called at most once, before the request completes: the write is durable, and only view rows in other
+  // shards must still be renewed. The shards of the write need not be held any more.
   virtual void committed() = 0;
 };
 
@@ -62,7 +62,7 @@ struct Request {
   WriteProgress* progress = nullptr;     // borrowed until the request completes
 };
 
-// Called exactly once, on any thread, perhaps before the function that takes it returns.
+// Called exactly once, on any thread, perhaps before the function that takes the completion returns.
 using Completion = std::move_only_function<void(base::Result<ResultSet>)>;
 
 // Write timestamps in microseconds. They never repeat or decrease within the process.
@@ -72,7 +72,7 @@ class TimestampSource final : public storage::Timestamps {
   int64_t next();
   int64_t last() const override { return last_.load(std::memory_order_relaxed); }
   void start_above(int64_t timestamp) override;
-  // Timestamps follow the clock only up to this one. After it, each is larger than the last by one.
+  // Timestamps follow the clock only up to `timestamp`. After that, each is larger than the last by one.
   // Thread-safe.
   void set_limit(int64_t timestamp) { limit_.store(timestamp, std::memory_order_relaxed); }
 
@@ -85,7 +85,7 @@ class TimestampSource final : public storage::Timestamps {
 // A statement that is counted if it succeeds.
 struct Counted {
   using Time = std::chrono::steady_clock::time_point;
-  std::shared_ptr<plan::QueryShape> shape;  // of its plan; nullptr: not counted
+  std::shared_ptr<plan::QueryShape> shape;  // the shape of the statement's plan; nullptr: it is not counted
   Time started;
 
   static Counted from_now(std::shared_ptr<plan::QueryShape> shape) {
@@ -99,12 +99,12 @@ struct Counted {
 class Observer {
  public:
   virtual ~Observer() = default;
-  // Called after a SELECT has read. `keys` are serialised; empty for a range of partitions or a read through
-  // an index.
+  // Called after a SELECT has read. `keys` are the serialised partition keys; empty for a range of partitions
+  // or a read through an index.
   virtual void read(const schema::Table& table, std::span<const Bytes> keys, uint64_t tombstones) = 0;
   // Called before a write is committed, for each statement of a batch, and also if its conditions do not
-  // hold. `prefixes` are prefixes of record keys. The call comes before the commit so that they need not be
-  // kept.
+  // hold. `prefixes` are prefixes of record keys. The call comes before the commit so that the prefixes need
+  // not be kept.
   virtual void written(const schema::Table& table, std::span<const Bytes> prefixes) = 0;
   // Called when a statement succeeded; for a write, when it is durable. REQUIRES: counted.shape is not null.
   virtual void ended(const Counted& counted, const ResultSet& result) = 0;

@@ -25,7 +25,7 @@ class RowBuffer {
     bytes_.append(value);
   }
   void end_row() { ++count_; }
-  // Adds a whole row in this layout.
+  // Adds a whole row that has this layout already.
   void add_encoded_row(BytesView row) {
     bytes_.append(row);
     ++count_;
@@ -44,11 +44,11 @@ struct ResultSet {
   Kind kind = Kind::nothing;
   plan::ResultMetadataPtr metadata;  // rows
   RowBuffer rows;
-  std::optional<Bytes> paging_state;     // rows: set if there are more
+  std::optional<Bytes> paging_state;     // set if there are more rows than these
   std::string keyspace;                  // set_keyspace
   std::optional<schema::Change> change;  // schema_change
   std::vector<std::string> warnings;
-  // Counts for statistics. Writes that read first count the rows that they name as read.
+  // Counts for statistics. A write that reads first counts the rows that it names as rows read.
   uint64_t partitions_read = 0;
   uint64_t rows_read = 0;
   uint64_t tombstones_read = 0;

@@ -15,12 +15,12 @@ using base::BytesView;
 // One row of a base table, before and after a write set. The fragments hold the marker and cells that no
 // deletion covers, including expired ones (see Marker::is_live, Cell::is_live). They hold no tombstones and
 // no cells of dropped columns. A row that does not exist is an empty fragment; at least one of the two rows
-// exists. `original_clustering` is that of the record. Views are valid until the function that receives the
-// change returns.
+// exists. `original_clustering` is taken from the record. Views are valid until the function that receives
+// the change returns.
 struct RowChange {
   const schema::Table& table;
   BytesView partition_key;  // serialised
-  BytesView clustering;     // as in the record's key; empty for the static row
+  BytesView clustering;     // the bytes of the record's key; empty for the static row
   bool is_static = false;
   const row::Fragment& before;
   const row::Fragment& after;

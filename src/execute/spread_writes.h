@@ -12,9 +12,9 @@
 namespace sibyl::execute {
 
 struct SpreadBatch {
-  storage::WriteSet merges;  // of rows only; the servers that apply them maintain indexes and views
-  int64_t timestamp = 0;     // assigned by this server; replaced if it is too low at another one
-  bool is_logged = true;     // either all of it is applied, or nothing
+  storage::WriteSet merges;  // merges of rows only; the servers that apply them maintain indexes and views
+  int64_t timestamp = 0;     // assigned by this server; replaced if it is too low for another server
+  bool is_logged = true;     // true: either all of the batch is applied, or nothing
 };
 
 // View rows that must be renewed after a write to their base rows. A record that is committed with that write lists them, so that they are
@@ -32,19 +32,20 @@ class SpreadWrites {
   // later or never, as a whole.
   virtual void commit(SpreadBatch batch, storage::Store::Done done) = 0;
 
-  // Adds the intent to `writes`, which change the base rows of `rows`. Fails if too many wait. REQUIRES: after the commit, the caller
-  // calls one of the other two functions. `rows` is not empty.
+  // Adds the intent to `writes`, which change the base rows of `rows`. Fails if too many view rows wait to be
+  // renewed. REQUIRES: `rows` is not empty; after the commit, the caller calls renew_views() or
+  // abandon_views().
   virtual base::Result<ViewIntent> begin_views(std::vector<ViewRow> rows, storage::WriteSet& writes) = 0;
-  // After a commit that succeeded. Returns at once. `done` is called once the view rows are what their base rows say, or with a write
-  // timeout: then they follow later.
+  // Call this after a commit that succeeded. Returns at once. `done` is called once the view rows match their
+  // base rows. If they are renewed later, it gets a write timeout.
   virtual void renew_views(ViewIntent intent, storage::Store::Done done) = 0;
-  // After a commit that failed.
+  // Call this after a commit that failed.
   virtual void abandon_views(const ViewIntent& intent) = 0;
   // Renews rows without an intent. Blocks.
   virtual base::Status renew_views(std::vector<ViewRow> rows) = 0;
 };
 
-// Whether view rows may be in other shards than their base rows.
+// True if view rows may be in other shards than their base rows.
 inline bool has_views_elsewhere(const SpreadWrites* spread, const storage::Store& store) {
   return spread != nullptr && store.entry_runs().size() > 1;
 }

@@ -40,7 +40,8 @@ TEST(Modify, CombinationsOfInAreLimited) {
   WriteFixture database;
   database.must("CREATE TABLE t (a int, c int, d int, v int, PRIMARY KEY (a, c, d))");
   database.must("CREATE TABLE n (a int, c int, n counter, PRIMARY KEY (a, c))");
-  const std::string many = list_of(317), tens = list_of(10);  // 317 * 317 > 100,000
+  // These are 317 * 317 combinations, more than 100,000.
+  const std::string many = list_of(317), tens = list_of(10);
   const std::string refusal = "The IN restrictions name more than 100000 combinations of values";
   EXPECT_EQ(database.error_of("UPDATE t SET v = 1 WHERE a IN " + many + " AND c IN " + many + " AND d = 1"),
             refusal);

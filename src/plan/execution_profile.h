@@ -14,7 +14,7 @@ struct Prepared;  // prepared.h
 // Kinds of requests with separate latency histograms.
 enum class StatementKind : uint8_t {
   select,  // of named partitions
-  scan,    // of a range of partitions, or by an index
+  scan,    // reads of a range of partitions, or by an index
   insert,
   update,
   delete_,
@@ -22,7 +22,7 @@ enum class StatementKind : uint8_t {
   counter,
   batch,
   truncate,
-  definition,  // of schema, roles and permissions
+  definition,  // changes of schema, roles and permissions
   other,       // USE, DESCRIBE, EXPLAIN, and requests rejected before their kind was known
   prepare,
 };
@@ -35,7 +35,7 @@ inline constexpr size_t max_quick_batch_statements = 256;
 struct ExecutionProfile {
   // The timeout of an execution. Each page of a read has its own.
   enum class Deadline : uint8_t {
-    none,  // aggregates, which read many pages
+    none,  // for aggregates, which read many pages
     read,
     range,
   };

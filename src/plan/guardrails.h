@@ -15,12 +15,12 @@
 
 namespace sibyl::plan {
 
-// Values of 0 or less disable a check.
+// A value of 0 or less disables the check.
 struct Threshold {
   int64_t warn = -1;
   int64_t fail = -1;
 };
-// Names in upper case; table properties as spelled in the statement.
+// Names are in upper case. Table properties are spelled as in the statement.
 struct ValueSets {
   std::set<std::string> warned, ignored, disallowed;
 };
@@ -54,7 +54,7 @@ struct Guardrails {
 
   // --- Writes
   Threshold column_value_size, collection_size, items_per_collection;  // sizes in bytes
-  Threshold partition_size;  // of a partition in one data file, checked when the file is written
+  Threshold partition_size;  // size of a partition in one data file, checked when the file is written
   Threshold data_disk_usage_percentage;
   int64_t data_disk_usage_max_disk_size = 0;       // 0: the size of the disk
   Threshold maximum_timestamp, minimum_timestamp;  // microseconds from now

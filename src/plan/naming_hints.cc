@@ -83,7 +83,7 @@ constexpr std::array type_names = {
     "float", "inet",    "int",    "smallint", "text",    "time", "timestamp", "timeuuid", "tinyint",
     "uuid",  "varchar", "varint", "list",     "set",     "map",  "tuple",     "vector",   "frozen"};
 
-// The keyspace that the statement names for its table, or else the session's.
+// Returns the keyspace that the statement names for its table, or else the session's.
 std::string keyspace_of(const cql::Statement& statement, std::string_view otherwise) {
   const std::string named = std::visit(
       []<typename Node>(const Node& node) -> std::string {

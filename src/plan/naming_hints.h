@@ -12,7 +12,7 @@ namespace sibyl::plan {
 
 struct NamingContext {
   const schema::Snapshot& schema;
-  std::string_view keyspace;         // of the session; may be empty
+  std::string_view keyspace;         // keyspace of the session; may be empty
   std::string_view datacenter = {};  // the server's own; empty: unknown
 };
 

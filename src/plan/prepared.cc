@@ -100,7 +100,7 @@ struct Planner {
       return invalid("EXPLAIN cannot be explained");
     // EXPLAIN takes no values, so the markers of the inner statement are reported but not bound.
     auto explained = std::make_shared<Prepared>();
-    // Shares ownership with the EXPLAIN that contains it.
+    // Shares ownership with the EXPLAIN statement that contains it.
     const std::shared_ptr<const cql::Statement> inner(statement, explain.statement.get());
     Binder own(binder.schema(), binder.keyspace(), inner->bind_markers);
     SIBYL_TRY(std::visit(Planner{inner, own, *explained}, inner->node));
@@ -121,7 +121,7 @@ struct Planner {
     prepared.plan = Definition{statement};
     return {};
   }
-  // The engine runs these, because they depend on the current role.
+  // Statements about roles are run by the engine, because they depend on the current role.
   base::Status role_statement() const {
     prepared.plan = Definition{statement};
     return {};
@@ -154,7 +154,7 @@ bool is_same_column(const schema::Column& left, const schema::Column& right) {
          (left.mask == right.mask || (left.mask && right.mask && *left.mask == *right.mask));
 }
 
-// Ignores whether the index is built.
+// Compares everything except whether the index is built.
 bool is_same_index(schema::Index left, const schema::Index& right) {
   left.is_built = right.is_built;
   return left == right;

@@ -80,7 +80,7 @@ struct Redefinition {
 class QueryShape;
 
 struct Prepared {
-  std::string text;                      // as the client sent it
+  std::string text;                      // the text as the client sent it
   std::string keyspace;                  // the session's keyspace when it was prepared; may be empty
   base::Bytes id;                        // used by clients to execute it; empty for a statement sent as text
   std::vector<schema::TablePtr> tables;  // tables it reads or writes; if one is replaced, prepare again
@@ -89,10 +89,10 @@ struct Prepared {
       user_types;                     // types named in the statement, in casts; if one changes, prepare again
   std::vector<CalledFunction> calls;  // in the order in which Cassandra checks permissions
   std::vector<ColumnSpec> markers;
-  std::vector<uint16_t>
-      partition_key_markers;  // markers that give the partition key, in key order; empty if not all do
-  ResultMetadataPtr result;   // nullptr if it returns no rows
-  base::Bytes result_id;      // metadata_id() of `result`, or of no columns
+  // The markers that give the partition key, in key order; empty unless markers give all of the key.
+  std::vector<uint16_t> partition_key_markers;
+  ResultMetadataPtr result;                    // nullptr if it returns no rows
+  base::Bytes result_id;                       // metadata_id() of `result`, or of no columns
   std::shared_ptr<Redefinition> redefinition;  // nullptr: markers and columns have never changed
   std::vector<std::string> warnings;
   std::shared_ptr<QueryShape> shape;  // nullptr: executions are not counted
@@ -103,11 +103,12 @@ struct Prepared {
 };
 using PreparedPtr = std::shared_ptr<const Prepared>;
 
-// Whether a plan can still be used with a schema newer than the one it was made for.
+// Tells whether a plan can be used with a newer schema than the one it was made for.
 enum class Validity : uint8_t {
-  current,  // nothing that it uses has been replaced
-  stale,    // prepare it again from its text; invisible to clients (a comment, a view, an index that is now
-            // built)
+  current,  // nothing that the statement uses has been replaced
+  // Must be prepared again from its text; clients do not notice (a comment, a view, an index that is now
+  // built).
+  stale,
   invalid  // clients must prepare it again: its effect, or how they encode or decode values, may have changed
 };
 // A SELECT, a modification or a batch is invalid in the same cases in which Cassandra evicts it. Its table

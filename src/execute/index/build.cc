@@ -27,7 +27,7 @@ base::Status visit_existing(const schema::Table& table, const storage::Store& st
                             const std::function<base::Status(const RowChange&)>& visit) {
   ReadPlan plan;
   plan.table = &table;
-  // Earlier than any expiry, so nothing has expired.
+  // This time is earlier than any expiry, so nothing counts as expired.
   plan.now_seconds = std::numeric_limits<int64_t>::min();
   for (const Bytes& prefix : step.partitions)
     if (!row::decode_partition_key(prefix, plan.keys.emplace_back())) return base::fail(corrupt_record());

@@ -18,9 +18,10 @@ struct BuildTarget {
 // Some whole partitions, or a part of one.
 struct BuildStep {
   static constexpr size_t max_records = 512;
-  static constexpr size_t max_bytes = 4u << 20;  // the last record may exceed it
-  std::vector<Bytes> partitions;                 // their prefixes, in order; empty: the table is done
-  Bytes from;  // clustering range, if there is only one partition; otherwise everything
+  static constexpr size_t max_bytes = 4u << 20;  // the last record of a step may exceed it
+  // Prefixes of the partitions, in order; empty: the table is done.
+  std::vector<Bytes> partitions;
+  Bytes from;  // the step has the rows from here to `to` if it has only one partition, otherwise all rows
   std::optional<Bytes> to;
   Bytes next;  // start of the next step; empty: this was the last one
 };
@@ -29,13 +30,14 @@ struct BuildStep {
 // writes maintain the index or view themselves.
 base::Result<BuildStep> next_build_step(const schema::Table& table, const storage::Store& store,
                                         BytesView position);
-// The same for a part of the table that ends before the key `end`. REQUIRES: the part has whole partitions.
+// Like next_build_step(), for a part of the table that ends before the key `end`. REQUIRES: the part consists
+// of whole partitions.
 base::Result<BuildStep> next_build_step(const storage::Store& store, BytesView position, BytesView end);
 
 // Rows that cannot be in the target.
 struct LeftOut {
   uint64_t rows = 0;
-  Bytes partition_key;  // of the first such row, serialised
+  Bytes partition_key;  // serialised partition key of the first such row
 };
 
 // Adds the target's entries for the rows of the step. Rows whose view key would be too long are left out and
@@ -43,7 +45,8 @@ struct LeftOut {
 base::Result<LeftOut> add_existing(const schema::Table& table, const BuildTarget& target,
                                    const storage::Store& store, const BuildStep& step,
                                    storage::WriteSet& writes);
-// For a view whose rows are in other shards: adds those that the rows of the step have to `rows`. REQUIRES as above.
+// For a view whose rows are in other shards. Adds the view rows of the step's rows to `rows`. REQUIRES: the
+// same as for add_existing().
 base::Result<LeftOut> add_existing_view_rows(const schema::Table& table, const schema::TablePtr& view,
                                              const storage::Store& store, const BuildStep& step,
                                              std::vector<ViewRow>& rows);

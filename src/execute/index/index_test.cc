@@ -284,7 +284,7 @@ std::set<Bytes> stored_entries(const ReadFixture& database, const schema::Index&
   return entries;
 }
 
-// Computed from the rows themselves, expired or not.
+// Returns the entries that follow from the rows themselves, whether or not they have expired.
 std::set<Bytes> expected_entries(const ReadFixture& database, const schema::Table& table,
                                  const schema::Index& index) {
   std::set<Bytes> entries;
@@ -327,7 +327,7 @@ void check_query(ReadFixture& indexed, ReadFixture& plain, const std::string& te
   RC_ASSERT(got == expected);
 }
 
-// As of a store with four shards.
+// The runs of a store with four shards.
 std::vector<storage::EntryRun> four_runs() {
   constexpr int64_t quarter = int64_t{1} << 62, least = std::numeric_limits<int64_t>::min();
   return {{least, least, -quarter - 1},
@@ -381,7 +381,7 @@ TEST(Index, QueriesAndEntriesOfSeveralRunsMatchTheRows) {
   check_random_writes(four_runs());
 }
 
-// A query that names the partition reads only its run.
+// A query that names the partition reads only the run of that partition.
 TEST(Index, EntriesAreInTheRunOfTheirRow) {
   ReadFixture database;
   database.store = storage::memory::make_store({.entry_runs = four_runs()});
@@ -467,7 +467,7 @@ TEST(Index, EntriesOfExpiredRowsArePurged) {
   auto policy = std::make_shared<storage::PurgePolicy>();
   policy->tables = {{table->storage_id, {0}}, {index.storage_id, {0}}};
   database.store->set_purge_policy(std::move(policy));
-  // The store uses the system clock; the database's clock is years behind.
+  // The store uses the system clock. The clock of the database is years behind it.
   ASSERT_TRUE(database.store->compact({}, {}));
   EXPECT_EQ(stored_entries(database, index).size(), 1u);
   database.clock.advance_seconds(100);

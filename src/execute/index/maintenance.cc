@@ -26,10 +26,10 @@ using row::Deletion;
 using row::Fragment;
 using row::RecordKind;
 
-// Earlier than any expiry, so nothing has expired.
+// This time is earlier than any expiry, so nothing counts as expired.
 constexpr int64_t before_all_expiry = std::numeric_limits<int64_t>::min();
 
-// Rows to read at once.
+// The number of rows that are read at once.
 constexpr size_t rows_per_read = 128;
 
 // An operation on a base table. Its key is borrowed from the write set.
@@ -204,7 +204,7 @@ class MaintenanceBuilder {
   }
 
   base::Status compare_named() {
-    size_t value = 1;  // the partition's own record is the first
+    size_t value = 1;  // the first value is the partition's own record
     while (true) {
       for (size_t at = first_entry_; at < next_entry_; ++value) {
         size_t end = at + 1;
@@ -303,7 +303,7 @@ class MaintenanceBuilder {
   BytesView prefix_;
   Bytes partition_key_;
   std::span<const Entry> rows_;
-  size_t first_entry_ = 0, next_entry_ = 0;  // range of rows_ that is in values_
+  size_t first_entry_ = 0, next_entry_ = 0;  // values_ has the values for this range of rows_
   std::vector<Bytes> keys_;
   std::vector<std::optional<Bytes>> values_;
   Covering before_covering_, after_covering_;
@@ -338,7 +338,7 @@ base::Status add_index_maintenance(std::span<const schema::Table* const> tables,
                                    size_t max_bytes) {
   thread_local std::vector<Entry> entries;
   gather(tables, writes, entries);
-  // Separate, because the entries borrow from `writes`.
+  // These are separate, because the entries borrow from `writes`.
   storage::WriteSet added;
   thread_local MaintenanceBuilder builder;
   builder.begin(store, added, views, interrupt, max_bytes);

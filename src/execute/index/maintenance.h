@@ -1,9 +1,9 @@
 // Index maintenance: computes how a write set changes the indexes and views of its tables, and adds these
 // operations to the same write set. Internal to src/execute and the engine's builder.
 //
-// The result depends only on what is stored, never on the time. Rows are compared with everything that has
-// not been deleted, expired or not. Entries and view rows therefore do not depend on when a write arrived, on
-// its timestamp, or on a clock that goes backwards. Readers skip expired entries.
+// The result depends only on what is stored, never on the time. All data that has not been deleted is
+// compared, whether or not it has expired. Entries and view rows therefore do not depend on when a write
+// arrived, on its timestamp, or on a clock that goes backwards. Readers skip expired entries.
 #pragma once
 
 #include <optional>

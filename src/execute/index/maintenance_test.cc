@@ -96,7 +96,7 @@ std::string difference(ViewFixture& database) {
     text += "\nby_v shows other rows";
   const std::string keys = "SELECT JSON p, c, d, w FROM ";
   std::multiset<std::string> rows;
-  // Partitions with only static columns have no row.
+  // Partitions that have only static columns have no row.
   for (const std::string& row : database.select_texts(keys + "t"))
     if (row.find("\"c\": null") == std::string::npos) rows.insert(row);
   if (database.select_texts(keys + "by_c") != rows) text += "\nby_c shows other rows";
@@ -242,7 +242,8 @@ TEST(Views, MaintenancePerWriteIsBounded) {
               "This changes too much in the indexes and views of e.t for one write");
     return std::nullopt;
   };
-  EXPECT_EQ(size_of(max_index_maintenance_bytes), 1 + 200 + 2);  // by_v, by_c, and few for c = 1 and 2
+  // The deletion, 100 entries each of by_v and by_c, and the rows c = 1 and c = 2 of few.
+  EXPECT_EQ(size_of(max_index_maintenance_bytes), 1 + 200 + 2);
   EXPECT_EQ(size_of(10'000), std::nullopt);
 }
 

@@ -1,6 +1,7 @@
 // A view row is a copy of the base row's selected cells under another key, replaced whole. Its marker
-// determines how long the row lives: as long as the base cell that is part of the view's key or, if there is
-// none, as long as anything of the base row. Readers of views check only the marker (reader.cc).
+// determines how long the row lives. If a base cell is part of the view's key, the row lives as long as that
+// cell. Otherwise it lives as long as anything of the base row. Readers of views check only the marker
+// (reader.cc).
 #include "execute/index/view_change.h"
 
 #include <algorithm>
@@ -54,7 +55,7 @@ struct BaseKey {
 struct ViewRecord {
   Bytes key;       // empty: no record
   Bytes original;  // serialised clustering key, if lossy
-  Bytes too_long;  // the partition key, if it is too long for a record
+  Bytes too_long;  // the row's partition key, if it is too long for a record
 };
 
 class ViewWriter {

@@ -61,7 +61,8 @@ bool ViewPlan::matches(BytesView partition_key, BytesView clustering, std::span<
 }
 
 const ViewPlan& view_plan_of(const schema::TablePtr& view, const schema::Table& base) {
-  // Keyed by the definition's address. The plan keeps the definition alive, so the address is not reused.
+  // Plans by the address of their definition. A plan keeps its definition alive, so the address is not
+  // reused.
   thread_local std::unordered_map<const schema::Table*, std::unique_ptr<ViewPlan>> plans;
   constexpr size_t max_plans = 64;
   if (const auto found = plans.find(view.get()); found != plans.end()) return *found->second;

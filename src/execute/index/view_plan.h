@@ -24,7 +24,7 @@ class ViewPlan {
   // The source of a view key column in the base row.
   struct Source {
     enum class From : uint8_t { partition_key, clustering, cell } from;
-    uint32_t index;  // of the key component, or the cell's column id
+    uint32_t index;  // index of the key component, or the cell's column id
   };
 
   // Fails if the WHERE clause cannot be bound.

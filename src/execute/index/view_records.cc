@@ -16,7 +16,7 @@ namespace {
 using row::Fragment;
 using Values = std::span<std::optional<Bytes>>;
 
-// As in maintenance.cc: earlier than any expiry.
+// This time is earlier than any expiry, as in maintenance.cc.
 constexpr int64_t never_expired = std::numeric_limits<int64_t>::min();
 
 // Derives the record of one view row. `values_` are the records of its base partition and its base row.
@@ -61,8 +61,8 @@ class Deriver {
   }
 
  private:
-  // The ranges are read after the other two records, and may be of a later moment. So those are read again: if they have not changed,
-  // all of this was there when the ranges were read.
+  // The ranges are read after the other two records, perhaps at a later moment. So the two records are read
+  // again. If they have not changed, all three are as of the moment when the ranges were read.
   base::Status load_range_deletions() {
     const std::vector<Bytes> keys = {row::partition_record_key(prefix_), row_.row.base_key};
     while (true) {
@@ -119,7 +119,7 @@ base::Result<ViewRecords> view_records(const storage::Store& store, std::span<co
     keys.push_back(row::partition_record_key(parsed.prefix(row.row.base_key)));
     keys.push_back(row.row.base_key);
   }
-  // Both records of a base row are in one shard, so they are of one moment.
+  // Both records of a base row are in one shard, so they are read as of one moment.
   std::vector<std::optional<Bytes>> values(keys.size());
   SIBYL_TRY(store.get_many(keys, values));
   ViewRecords records;

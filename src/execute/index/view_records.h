@@ -20,12 +20,13 @@ struct DerivedRow {
 };
 
 struct ViewRecords {
-  std::vector<std::optional<base::Bytes>> values;  // of each row; nullopt: the view does not have it
+  std::vector<std::optional<base::Bytes>> values;  // value of each row; nullopt: it is not in the view
   // A base row has a column that its table does not know: a newer schema is needed, and there are no values.
   bool needs_newer_schema = false;
 };
 
-// Each value is that of its base row at some moment during the call. REQUIRES: the row's keys are of `view` and `table`.
+// Each value is derived from its base row as it was at some moment during the call. REQUIRES: the row's keys
+// are of `view` and `table`.
 base::Result<ViewRecords> view_records(const storage::Store& store, std::span<const DerivedRow> rows);
 
 }  // namespace sibyl::execute

@@ -22,7 +22,7 @@ namespace sibyl::execute {
 using base::Bytes;
 using base::BytesView;
 
-// Everything before the term.
+// Returns everything before the term.
 Bytes index_prefix(const schema::Index& index, const storage::EntryRun& run);
 
 // The row's record key without table id, with which its entries end.

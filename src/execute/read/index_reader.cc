@@ -16,7 +16,7 @@ using storage::Snapshot;
 
 namespace {
 
-// Limits for rows that are sorted in memory. Beyond them, a scan is about as fast.
+// Limits for rows that are sorted in memory. With more rows, a scan of the table is about as fast.
 constexpr size_t max_gathered_rows = 65'536;
 constexpr size_t max_gathered_bytes = 16u << 20;
 // Rows of one partition to fetch at once.
@@ -174,7 +174,7 @@ std::optional<ByteRange> continue_after(const Position& position, bool by_partit
   return range;
 }
 
-// The runs that have entries of rows in the range.
+// Returns the runs that have entries of rows in the range.
 Runs runs_of(Runs runs, const ByteRange& range) {
   const storage::EntryRun& first = storage::Store::run_of(runs, token_of_suffix(range.begin));
   const storage::EntryRun& last =
@@ -182,7 +182,7 @@ Runs runs_of(Runs runs, const ByteRange& range) {
   return &last < &first ? Runs() : Runs(&first, &last + 1);
 }
 
-// The records of a range of terms in a run.
+// Returns which records of a run belong to a range of terms.
 ByteRange records_of(const IndexLookup& lookup, const storage::EntryRun& run) {
   const Bytes prefix = index_prefix(*lookup.index, run);
   const Bytes& end = *lookup.terms.end;
@@ -354,8 +354,8 @@ class IndexReader final : public Reader {
 
   ReadPlan inner_plan_;  // the current partition, and rows of it
   std::unique_ptr<Reader> first_, later_;
-  Bytes partition_;         // common prefix of the suffixes of its rows
-  bool is_within_ = false;  // the candidates are positioned on a row of the partition
+  Bytes partition_;         // the bytes with which the suffixes of all its rows begin
+  bool is_within_ = false;  // true: the candidates are positioned on a row of the partition
   bool is_continued_ = false;
 };
 

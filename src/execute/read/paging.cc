@@ -7,7 +7,7 @@ namespace {
 constexpr char magic = 'S';
 constexpr char version = 1;
 
-// FNV-1a: detects damage, not forgery.
+// Computes FNV-1a, which detects damage but not forgery.
 uint32_t checksum(BytesView bytes) {
   uint32_t hash = 2166136261u;
   for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;

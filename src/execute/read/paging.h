@@ -15,7 +15,7 @@ namespace sibyl::execute {
 struct PagingState {
   Position position;
   int64_t remaining = 0;               // of LIMIT
-  int64_t remaining_in_partition = 0;  // of PER PARTITION LIMIT, in the position's partition
+  int64_t remaining_in_partition = 0;  // rows left of PER PARTITION LIMIT in the position's partition
 };
 
 Bytes encode_paging_state(const schema::Table& table, const PagingState& state);

@@ -36,7 +36,7 @@ void RangeDeletions::finish() {
   std::sort(bounds.begin(), bounds.end());
   bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
   std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
-  std::vector<const Range*> open;  // a heap with the latest deletion on top
+  std::vector<const Range*> open;  // a heap of open ranges: the one with the latest deletion is on top
   const auto earlier = [](const Range* a, const Range* b) {
     return a->deletion.timestamp < b->deletion.timestamp;
   };
@@ -369,7 +369,7 @@ class SliceReader final : public Reader {
     clear_header();
     if (in_partition() && kind() == row::RecordKind::partition) {
       if (!record_.load(iterator_->value(), plan_)) return base::fail(corrupt_record());
-      // If the first row is sought anyway, there is no need to step to it.
+      // Do not step to the first row if it is sought anyway.
       if (record_.has_range_deletions || starts_at_first_row()) iterator_->next();
     }
     if (record_.has_range_deletions) {
@@ -381,7 +381,7 @@ class SliceReader final : public Reader {
         if (!row::decode(iterator_->value(), fragment) || !row::decode_range_bounds(rest, begin, end))
           return base::fail(corrupt_record());
         ranges_.add(std::move(begin), std::move(end), fragment.deletion);
-        SIBYL_TRY(tombstones_.add(2, plan_));  // its begin and its end
+        SIBYL_TRY(tombstones_.add(2, plan_));  // the deletion counts as two: at its begin and at its end
       }
       ranges_.finish();
     }
@@ -411,8 +411,8 @@ class SliceReader final : public Reader {
       prefix_ = row::partition_prefix(plan_.table->storage_id, partition_key_);
       choose_intervals();
       open_partition();
-      // Checked after the iterator was created, which fixes its moment. Without partition records, the first
-      // seek goes to the first row.
+      // This is checked after the iterator was created, because the creation fixes the moment of the read. If
+      // there are no partition records, the first seek goes to the first row.
       if (store_ != nullptr && !store_->may_have_partition_records(plan_.table->storage_id)) {
         clear_header();
         return true;

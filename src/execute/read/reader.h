@@ -28,7 +28,7 @@ using base::BytesView;
 
 class Interrupt;  // environment.h
 
-// The position at which an earlier page stopped.
+// The position where an earlier page ended.
 struct Position {
   Bytes partition_key;
   // The last row that was returned; nullopt: the whole partition is done.
@@ -40,22 +40,22 @@ struct ReadPlan {
   int64_t now_seconds = 0;
   bool reversed = false;
 
-  // The partitions: those in `keys`, in this order, or a range of tokens.
+  // Which partitions are read: the keys in `keys`, in this order, or a range of tokens.
   bool is_range = false;
   std::vector<Bytes> keys;  // serialised
   plan::TokenRange tokens;
 
-  // The rows of each partition: single rows (by their clustering bytes) or intervals.
+  // Which rows of each partition are read: single rows, by their clustering bytes, or intervals.
   bool names_rows = false;
   std::vector<Bytes> rows;
   std::vector<plan::Interval> intervals;
 
-  std::optional<Position> after;  // continue after this position
+  std::optional<Position> after;  // the read continues after this position
 
   // A read that encounters more deleted rows and cells than this fails (READ_TOO_MANY_TOMBSTONES).
   int64_t max_tombstones = std::numeric_limits<int64_t>::max();
 
-  // Set: the rows need only the cells of the columns from which this statement takes values; borrowed.
+  // If set, the rows need only the cells of the columns from which this statement takes values. Borrowed.
   const plan::Select* select = nullptr;
 
   const Interrupt* interrupt = nullptr;  // polled while invisible rows are skipped; borrowed
@@ -82,7 +82,7 @@ class Reader {
 
 // REQUIRES: the plan and the store outlive the reader.
 base::Result<std::unique_ptr<Reader>> open_reader(const storage::Store& store, const ReadPlan& plan);
-// As above, reading from the snapshot.
+// Like open_reader() above, but reads from the snapshot.
 base::Result<std::unique_ptr<Reader>> open_reader(std::shared_ptr<const storage::Snapshot> snapshot,
                                                   const ReadPlan& plan);
 
@@ -105,7 +105,7 @@ class RangeDeletions {
     row::Deletion deletion;
   };
   struct Segment {
-    Bytes begin;  // extends to the begin of the next segment
+    Bytes begin;  // its end is the begin of the next segment
     row::Deletion deletion;
   };
   std::vector<Range> ranges_;

@@ -30,8 +30,8 @@ using base::invalid;
 namespace {
 
 constexpr int64_t unlimited = std::numeric_limits<int32_t>::max();
-// A page ends early rather than exceed the first limit. A result that cannot be paged is refused beyond the
-// second. A page gets only a part of the statement's memory, because memory is also needed to grow it and to
+// A page that reaches the first limit ends early. A result that cannot be paged is refused above the second
+// limit. A page gets only a part of the statement's memory, because memory is also needed to grow it and to
 // build its rows.
 constexpr size_t max_page_bytes = 64u << 20;
 constexpr size_t max_result_bytes = 256u << 20;
@@ -213,7 +213,8 @@ class Selecting {
     return {};
   }
 
-  // Reading a row takes a microsecond, but calling a function for it may take a thousand times as long.
+  // Checks often: reading a row takes a microsecond, but calling a function for it may take a thousand times
+  // as long.
   base::Status check_interrupt() {
     constexpr uint32_t steps = 8;
     if (request_.interrupt == nullptr || ++steps_ % steps != 0) return {};
@@ -359,7 +360,7 @@ class Selecting {
     return is_single_ ? groups_->finish(writer_, result_.rows) : base::Status();
   }
 
-  // A token would confirm a guessed key.
+  // True if neither the key nor its token may be shown: a token would confirm a guessed key.
   bool hides_key() const {
     if (request_.unmasked) return false;
     for (size_t i = 0; i < plan_.table->partition_key_count; ++i)
@@ -367,7 +368,7 @@ class Selecting {
     return false;
   }
 
-  // Cassandra's text, with the statement as it was sent.
+  // Adds Cassandra's warning, with the text of the statement as it was sent.
   void warn_of_tombstones() {
     const int64_t threshold = guardrails_.tombstone_warn_threshold;
     if (reader_ == nullptr || plan_.table->is_virtual || threshold <= 0 || reader_->tombstones() <= threshold)
@@ -379,7 +380,7 @@ class Selecting {
                     hides_key() ? "****" : fmt::format("{}", types::murmur3_token(last_read_partition_))));
   }
 
-  // Those keys of the statement that this page has read: the first ones.
+  // Returns the statement's keys that this page has read, which are the first ones.
   std::span<const Bytes> named_partitions() const {
     if (partitions_read_ == 0 || !plan_.where->index_uses().empty()) return {};
     const auto last = std::find(read_.keys.begin(), read_.keys.end(), last_read_partition_);
@@ -419,7 +420,7 @@ class Selecting {
   ResultSet result_;
 
   bool is_paged_ = false, is_single_ = false, done_ = false;
-  uint32_t steps_ = 0;  // since the interrupt was last polled
+  uint32_t steps_ = 0;  // steps since the interrupt was last polled
   size_t partitions_read_ = 0, rows_read_ = 0;
   int64_t remaining_ = unlimited, partition_limit_ = unlimited;
   int64_t remaining_in_partition_ = unlimited, continued_in_partition_ = unlimited;

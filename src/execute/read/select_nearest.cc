@@ -23,7 +23,7 @@ using base::invalid;
 
 namespace {
 
-// Beyond this many candidates, comparing all rows is not slower.
+// With more candidates than this, comparing all rows is not slower.
 constexpr size_t max_candidates = 20'000;
 
 // Keeps the most similar rows.
@@ -45,7 +45,7 @@ class BestRows {
  private:
   struct Row {
     float similarity;
-    size_t order;  // among equals, the first one found comes first
+    size_t order;  // among equal rows, the one that was found first comes first
     Bytes bytes;
   };
   void shrink() {

@@ -13,7 +13,8 @@ namespace sibyl::execute {
 
 namespace {
 constexpr int64_t nanos_of_accumulation = 50;
-constexpr size_t quick_value = 4096;  // below this size, counting the work costs more than the work
+// The work for a smaller value is not counted, because counting would take longer than the work.
+constexpr size_t quick_value = 4096;
 }  // namespace
 
 base::Status RowWriter::write(std::span<const ValueView> inputs, std::span<const ValueView> aggregates,
@@ -48,7 +49,7 @@ base::Status RowWriter::write_json(RowBuffer& rows) {
     const plan::ColumnSpec& column = plan_.selection.names->columns[i];
     SIBYL_ASSIGN(const ValueView value, plan_.selection.outputs[i].term->evaluate(bindings_, scratch_));
     if (i != 0) json += ", ";
-    // Names that need quotes in CQL keep them within the JSON string.
+    // Column names that need quotes in CQL have these quotes in the JSON string as well.
     const bool is_plain =
         std::none_of(column.name.begin(), column.name.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
     json += types::to_json(*text, is_plain ? column.name : "\"" + column.name + "\"");

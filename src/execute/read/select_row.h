@@ -14,8 +14,8 @@ using base::Bytes;
 using base::BytesView;
 using types::ValueView;
 
-// Fills the inputs of one row after another, reusing memory. Views are valid until the next row; those of
-// partition key and static columns until the next partition.
+// Fills the inputs of one row after another, reusing memory. Views are valid until the next row; views of
+// partition key and static columns are valid until the next partition.
 class RowInputs {
  public:
   // REQUIRES: `plan` and everything that `bindings` borrows outlive this object.

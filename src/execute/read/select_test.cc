@@ -191,8 +191,8 @@ TEST(Select, RefusesInvalidPagingStates) {
   }
 }
 
-// Random partitions with deletions, statics and gaps. Every page size must give the same rows as a single
-// page.
+// Reads random partitions with deletions, static columns and gaps. Every page size must give the same rows as
+// a single page.
 TEST(SelectProperty, PagesOfAnySizeGiveTheSameRows) {
   const bool ok = rc::check([] {
     ReadFixture db;

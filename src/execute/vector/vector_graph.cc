@@ -4,8 +4,8 @@
 #include <cmath>
 #include <mutex>
 
-// hnswlib prefetches up to one neighbour beyond its lists. This only touches the slack of malloc, but the
-// address sanitizer reports it.
+// hnswlib prefetches up to one neighbour beyond its lists. Only unused bytes of the allocated block are
+// touched, but the address sanitizer reports it.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define NO_MANUAL_VECTORIZATION
@@ -85,7 +85,7 @@ void VectorGraph::put(BytesView row, std::span<const float> vector) {
     free_labels_.pop_back();
     rows_[found->second] = Bytes(row);
   }
-  // A label that was used before is moved, and undeleted if it was marked as deleted.
+  // If the label was used before, its vector is moved, and undeleted if it was marked as deleted.
   index_->graph.addPoint(point.data(), found->second);
 }
 

@@ -45,7 +45,7 @@ class VectorGraph {
   mutable std::shared_mutex mutex_;
   std::unique_ptr<Index> index_;
   std::unordered_map<std::string, size_t> labels_;  // by row
-  std::vector<Bytes> rows_;                         // by label; empty: unused label
+  std::vector<Bytes> rows_;                         // rows by label; empty: the label is unused
   std::vector<size_t> free_labels_;
 };
 

@@ -49,8 +49,8 @@ class VectorIndexes {
     Bytes partition_key;  // serialised
     Bytes clustering;
   };
-  // Returns approximately the nearest `count` rows, nearest first; fewer only if there are no more. The first
-  // call for an index reads all of its entries. REQUIRES: the index is built.
+  // Returns approximately the nearest `count` rows, nearest first. Returns fewer only if the index has fewer.
+  // The first call for an index reads all of its entries. REQUIRES: the index is built.
   base::Result<std::vector<Row>> nearest(const storage::Store& store, const schema::Table& table,
                                          const schema::Index& index, std::span<const float> query,
                                          size_t count, int64_t now_seconds);

@@ -72,7 +72,7 @@ class BatchBuilder {
   }
 
   storage::WriteSet writes;
-  std::vector<ViewRow> view_rows;  // that the writes affect, in other shards
+  std::vector<ViewRow> view_rows;  // view rows in other shards that the writes affect
   ResultSet result;
   bool is_spread = false;  // over several servers
   int64_t server_timestamp = 0;

@@ -17,15 +17,15 @@ struct BatchItem {
   std::span<const types::ValueView> values;
 };
 
-// Run a BATCH statement, or a protocol BATCH. `shape` is the batch's, or null. The contract is the one of
-// try_write().
+// Both run a batch: a BATCH statement, or a BATCH of the protocol. `shape` is the batch's, or null. The
+// contract is the one of try_write().
 bool try_batch(const plan::Prepared& prepared, const Request& request, Environment& environment,
                LockAttempt& attempt, Completion& done);
 bool try_batch(cql::Batch::Kind kind, std::span<const BatchItem> items, const Request& request,
                Environment& environment, std::shared_ptr<plan::QueryShape> shape, LockAttempt& attempt,
                Completion& done);
 
-// The same, but these block until the locks are free.
+// Like try_batch(), but these block until the locks are free.
 void batch(const plan::Prepared& prepared, const Request& request, Environment& environment, Completion done);
 void batch(cql::Batch::Kind kind, std::span<const BatchItem> items, const Request& request,
            Environment& environment, std::shared_ptr<plan::QueryShape> shape, Completion done);

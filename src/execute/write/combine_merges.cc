@@ -32,7 +32,7 @@ WriteSet combine(std::vector<Write> operations) {
     }
     Bytes merged;
     row::merge(fragments, merged);
-    merged.shrink_to_fit();  // the buffer was allocated for the worst case
+    merged.shrink_to_fit();  // shrink, because the buffer was allocated for the worst case
     combined.merge(std::move(operations[begin].key), std::move(merged));
   }
   return combined;
@@ -45,7 +45,7 @@ void combine_merges(WriteSet& writes) {
   const auto is_merge = [](const Write& one) { return one.action == WriteSet::Action::merge; };
   if (operations.size() < 2 || !std::all_of(operations.begin(), operations.end(), is_merge)) return;
   const auto is_before = [](const Write& left, const Write& right) { return !by_key(left, right); };
-  // If each key occurs once, in order, there is nothing to combine.
+  // If each key occurs once and keys are in order, there is nothing to combine.
   if (std::adjacent_find(operations.begin(), operations.end(), is_before) == operations.end()) return;
   std::vector<Write> sorted = std::move(writes).take();
   std::sort(sorted.begin(), sorted.end(), by_key);

@@ -94,7 +94,7 @@ plan::Bindings ConditionalBuilder::bindings_of_statement(const BoundStatement& b
   return bindings_of(bound.values, now_micros_);
 }
 
-// Requires a single partition, and rows that are named.
+// Refuses statements that name several partitions, or that do not name their rows.
 base::Status ConditionalBuilder::check_names(const Modification& statement, const Targets& targets) {
   if (statement.where && statement.where->has_partition_in()) {
     if (is_batch_) {
@@ -257,8 +257,8 @@ base::Status ConditionalBuilder::write(Before& before) {
 
 // --- Not applied
 
-// Returns true if the response shows the static column: all of them if the request writes some, otherwise
-// those in conditions.
+// Returns true if the response shows the static column. If the request writes static columns, all of them are
+// shown, otherwise only those in conditions.
 bool ConditionalBuilder::reads_static(uint32_t column) const {
   for (const BoundStatement& bound : statements_) {
     if (!bound.statement->conditions) continue;
@@ -324,7 +324,7 @@ base::Status ConditionalBuilder::answer_first_row(const row::Fragment& statics) 
   return {};
 }
 
-// The existing value, masked if necessary.
+// Returns the existing value, masked if necessary.
 base::Result<ValueView> ConditionalBuilder::shown(const schema::Column& column, const ValueView& value) {
   if (request_.unmasked || !column.mask) return value;
   const auto has_conditions = [](const BoundStatement& bound) {

@@ -36,8 +36,9 @@ class ConditionalBuilder {
   base::Status build(LockAttempt& attempt);
 
   storage::WriteSet writes;
-  std::vector<ViewRow> view_rows;  // that the writes affect, in other shards
-  ResultSet result;                // [applied], and the existing values if not applied
+  std::vector<ViewRow> view_rows;  // view rows in other shards that the writes affect
+  // The column [applied]; if the write was not applied, also the existing values.
+  ResultSet result;
 
  private:
   // The conditions that the statements place on one row.
@@ -82,7 +83,7 @@ class ConditionalBuilder {
   const int64_t now_micros_, now_seconds_;
 
   std::vector<Targets> targets_;  // of each statement
-  Bytes prefix_;                  // of the only partition
+  Bytes prefix_;                  // prefix of the only partition
   std::optional<RowConditions> static_conditions_;
   std::map<Bytes, std::optional<RowConditions>> row_conditions_;  // by clustering
   std::vector<Bytes> partition_key_;                              // components of the partition key

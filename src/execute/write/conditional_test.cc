@@ -1,5 +1,5 @@
-// Conditional writes: bound values, timestamps, locks, protocol batches. Responses to literals are recorded
-// in tests/compat/conditions.cql and conditional_batches.cql.
+// Tests conditional writes with bound values, their timestamps and locks, and protocol batches. Statements
+// with literals are tested in tests/compat/conditions.cql and conditional_batches.cql.
 #include "execute/write/conditional.h"
 
 #include <gtest/gtest.h>
@@ -204,7 +204,8 @@ TEST_F(Conditional, PartitionAndRangeDeletionsAreConsidered) {
 
 constexpr const char* last_timestamp = "9223372036854775807";
 
-// No timestamp is later than the last one, so an applied write would not become visible.
+// If a row has the largest timestamp that exists, no write can have a later one, so it would not become
+// visible.
 TEST_F(Conditional, RefusesWritesHiddenByTheLastTimestamp) {
   const Lines refused = error(std::string("Cannot apply the conditional update: it would replace data that "
                                           "has the largest possible timestamp, ") +
@@ -334,7 +335,7 @@ TEST_F(Conditional, RefusalsAndErrorsWriteNothingAndReleaseTheLock) {
           "AND c = 7; APPLY BATCH"),
       nothing_there);
   EXPECT_EQ(records("t").size(), count);
-  // If the lock was not released, these would wait forever.
+  // If the lock had not been released, the next statement would wait forever.
   EXPECT_EQ(run_conditional("v = ?", {of(one)}), applied);
 }
 

@@ -116,7 +116,7 @@ bool contains(const Condition& condition, BytesView collection, BytesView wanted
   return false;
 }
 
-// A multi-cell collection without elements is null.
+// Returns true if the value means null: it is null, or a multi-cell collection without elements.
 bool means_nothing(const Condition& condition, const ValueView& value) {
   if (value.is_null()) return true;
   const bool is_collection = condition.part == Condition::Part::whole && condition.type->is_collection() &&
@@ -165,7 +165,7 @@ base::Result<bool> satisfies(const Condition& condition, const ValueView& curren
   }
 }
 
-// IN ?. The list is used as received. Unlike other lists it may contain nulls.
+// Binds IN ?. The list is used as received. Unlike other lists it may contain nulls.
 base::Status bind_list(const Condition& condition, const plan::Bindings& bindings, BoundCondition& bound) {
   const auto marker = static_cast<size_t>(condition.list->marker_index());
   const ValueView list = marker < bindings.values.size() ? bindings.values[marker] : ValueView::unset();

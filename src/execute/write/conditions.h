@@ -12,7 +12,7 @@ namespace sibyl::execute {
 struct BoundCondition {
   const plan::Condition* condition = nullptr;
   types::ValueView element;              // the list index or map key
-  std::vector<types::ValueView> values;  // one value, or those of IN that are not unset
+  std::vector<types::ValueView> values;  // one value, or the values of IN without those that are unset
 };
 
 base::Result<BoundCondition> bind_condition(const plan::Condition& condition, const plan::Bindings& bindings,

@@ -21,10 +21,10 @@ namespace sibyl::execute {
 
 struct PartitionLocks::Waiter {
   Stripes stripes;
-  size_t taken = 0;  // number of stripes taken; waits for the next one
+  size_t taken = 0;  // number of stripes taken so far; the request waits for the next stripe
   Then then;
   std::multimap<Deadline, std::list<Waiter>::iterator>::iterator expiry;
-  uint64_t served_before = 0;  // `served` of the queue at the time of joining it
+  uint64_t served_before = 0;  // the queue's `served` when the request joined it
   uint32_t contentions = 0;
 };
 
@@ -34,7 +34,7 @@ struct PartitionLocks::Waiter {
 struct PartitionLocks::Stripe {
   enum State : uint32_t { is_free, is_held, waited_for };
   alignas(64) std::atomic<uint32_t> state{is_free};
-  uint64_t served = 0;  // requests of the queue that got the lock
+  uint64_t served = 0;  // number of requests of the queue that got the lock
   std::list<Waiter> queue;
 
   bool try_take() {
@@ -85,7 +85,7 @@ struct PartitionLocks::Queues {
   const size_t max_workers;
   std::mutex mutex;  // guards the queues of stripes, and the members below
   std::condition_variable has_ready, has_earlier_deadline;
-  std::multimap<Deadline, List::iterator> deadlines;  // of all waiters in queues
+  std::multimap<Deadline, List::iterator> deadlines;  // deadlines of all waiters in queues
   List ready;
   bool is_stopping = false;
   std::thread watcher;
@@ -180,7 +180,7 @@ PartitionLocks::Held PartitionLocks::acquire(Stripes stripes) {
   if (try_acquire(stripes, held)) return held;
   std::promise<Held> granted;
   acquire_later(std::move(stripes), never, [&granted](std::optional<Held> taken, uint32_t) {
-    SIBYL_CHECK(taken.has_value());  // only null after stop()
+    SIBYL_CHECK(taken.has_value());  // it is null only after stop()
     granted.set_value(std::move(*taken));
   });
   return granted.get_future().get();
@@ -258,7 +258,8 @@ void PartitionLocks::Queues::run_ready() {
     next.splice(next.end(), ready, ready.begin());
     lock.unlock();
     Waiter& waiter = next.front();
-    // If it throws, its completion is destroyed. Its owner must treat that as a failure.
+    // If it throws, its completion is destroyed uncalled. The owner of the completion must treat that as a
+    // failure.
     (void)base::contain([&] { waiter.then(Held(&locks, std::move(waiter.stripes)), waiter.contentions); });
     next.clear();
     lock.lock();

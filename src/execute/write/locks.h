@@ -93,7 +93,8 @@ class PartitionLocks {
 // them.
 struct LockAttempt {
   PartitionLocks::Held held;
-  PartitionLocks::Stripes wanted;  // not empty: these were taken; acquire them into `held`, then call again
+  // If not empty, these stripes were taken: acquire them into `held`, then call again.
+  PartitionLocks::Stripes wanted;
   std::optional<std::chrono::steady_clock::time_point> started;  // start of the first attempt
   std::optional<PartitionLocks::Deadline> deadline;              // set once the write has waited
 

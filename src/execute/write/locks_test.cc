@@ -84,7 +84,7 @@ TEST(PartitionLocks, MovingKeepsTheLock) {
     EXPECT_TRUE(released);
   });
   asked.get_future().get();
-  // A waiter that wrongly does not wait would finish in this time.
+  // In this time, a waiter that wrongly does not wait would finish.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   released = true;
   other.release();
@@ -120,7 +120,7 @@ TEST(PartitionLocks, ThousandsOfWaitersAreServedInOrder) {
   const PartitionLocks::Stripes wanted = stripes(locks, {"the one"});
   PartitionLocks::Held held = locks.acquire(wanted);
   constexpr int waiters = 5'000;
-  std::vector<int> order;  // written by holders, one at a time
+  std::vector<int> order;  // the order of the holders, which write it one at a time
   std::promise<void> last;
   for (int i = 0; i < waiters; ++i) {
     locks.acquire_later(wanted, PartitionLocks::never,
@@ -158,7 +158,7 @@ TEST(PartitionLocks, WaitersMayLeaveBeforeTheirDeadline) {
   std::promise<PartitionLocks::Held> granted;
   locks.acquire_later(locks.all(), now + std::chrono::hours(1),
                       [&](Taken taken, uint32_t) { granted.set_value(std::move(*taken)); });
-  expire_one();  // then the thread that watches deadlines waits for the one in an hour
+  expire_one();  // After this, the thread that watches deadlines waits for the deadline in an hour.
   held.release();
   held = granted.get_future().get();
   expire_one();

@@ -34,7 +34,7 @@ base::Result<storage::WriteSet> build_conditional(const Modification& statement,
 
 struct Spread {
   bool is_needed = false;  // is_over_servers()
-  int64_t timestamp = 0;   // that this server assigned
+  int64_t timestamp = 0;   // timestamp that this server assigned
   std::vector<ViewRow> view_rows;
 };
 

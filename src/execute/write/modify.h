@@ -12,7 +12,7 @@ namespace sibyl::execute {
 bool try_modify(const plan::Prepared& prepared, const Request& request, Environment& environment,
                 LockAttempt& attempt, Completion& done);
 
-// The same, but blocks until the locks are free.
+// Like try_modify(), but blocks until the locks are free.
 void modify(const plan::Prepared& prepared, const Request& request, Environment& environment,
             Completion done);
 

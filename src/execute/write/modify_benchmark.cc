@@ -1,4 +1,4 @@
-// The cost of building a write, excluding the store.
+// Measures the cost of building a write, without the store.
 #include <benchmark/benchmark.h>
 
 #include "cql/parser.h"

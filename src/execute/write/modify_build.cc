@@ -20,7 +20,7 @@ using NamedRow = plan::NamedRow;
 
 namespace {
 
-// The row named by values of all clustering columns.
+// Returns the row with these values of all clustering columns.
 base::Result<NamedRow> named_row(const schema::Table& table, std::span<const ValueView> values,
                                  Workspace& space) {
   space.clustering_values.clear();

@@ -8,8 +8,8 @@
 
 namespace sibyl::execute {
 
-// Determines the partitions that the statement names, and the rows within them. Separate functions, because
-// conditions require a single partition before the values of a row are evaluated.
+// Determines the partitions that the statement names, and the rows within them. There are two functions,
+// because conditions require a single partition before the values of a row are evaluated.
 base::Status resolve_partitions(const plan::Modification& statement, const plan::Bindings& bindings,
                                 Workspace& space, Targets& targets);
 base::Status resolve_rows(const plan::Modification& statement, const plan::Bindings& bindings,

@@ -24,8 +24,8 @@ using types::ValueView;
 namespace {
 
 // List positions are timeuuids. Positions of appended elements increase with time. Positions of prepended
-// elements decrease with time, starting from this moment, so that the latest comes first and all precede
-// appended elements.
+// elements start from this moment and decrease with time. So the latest one is first in the list, and all of
+// them are before appended elements.
 constexpr int64_t prepend_origin_micros = 1'262'304'000'000'000;       // 2010-01-01
 constexpr int64_t uuid_epoch_hundred_nanos = 122'192'928'000'000'000;  // from 1582-10-15 to 1970
 
@@ -151,7 +151,7 @@ void CellWriter::delete_column(const schema::Column& column, int64_t timestamp) 
 }
 
 base::Status CellWriter::set_multi_cell(const schema::Column& column, const ValueView& value) {
-  // The deletion is below the new elements, which are written with the timestamp itself.
+  // The deletion has an earlier timestamp than the new elements, which are written with the timestamp itself.
   delete_column(column, context_.timestamp - 1);
   if (value.is_null()) return {};
   switch (column.type->kind()) {

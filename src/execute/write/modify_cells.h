@@ -36,8 +36,8 @@ class CellWriter {
   base::Status add_value(const plan::Operation& operation, const row::Fragment* existing);
   void set_fields(const schema::Column& column, const types::Elements& fields);
 
-  // The live cells of a column in order: those of the row, changed by the preceding operations. Valid until
-  // the next call.
+  // Returns the live cells of a column in order: the cells of the row, changed by the preceding operations.
+  // Valid until the next call.
   std::span<const row::Cell> cells_of(const schema::Column& column, const row::Fragment* existing);
 
   // The path of a set element or map key. `original` receives the element's bytes if the path is lossy.
@@ -49,7 +49,7 @@ class CellWriter {
   const plan::Bindings& bindings_;
   plan::Scratch& scratch_;
   row::Fragment& fragment_;
-  row::Fragment current_;  // of a column that was written before it is read
+  row::Fragment current_;  // cells of the column, if it was written before it is read
 };
 
 }  // namespace sibyl::execute

@@ -13,7 +13,7 @@ constexpr int64_t collection_now = WriteFixture::start_seconds;
 
 TEST(Modify, SetsAndMapsHaveOneCellPerElement) {
   WriteFixture database;
-  database.must("CREATE TABLE t (k int PRIMARY KEY, m map<text, int>, s set<int>)");  // m 2, s 3
+  database.must("CREATE TABLE t (k int PRIMARY KEY, m map<text, int>, s set<int>)");  // column ids: m 2, s 3
   const std::string local = " local " + std::to_string(collection_now);
   database.must("UPDATE t USING TIMESTAMP 5 SET s = {2, 1} WHERE k = 1");
   auto records = database.records("t");
@@ -107,7 +107,7 @@ TEST(Modify, ListPositionsRespectDeletionsAround) {
 TEST(Modify, UserTypesAreWrittenByField) {
   WriteFixture database;
   database.must("CREATE TYPE u (a int, b text)");
-  database.must("CREATE TABLE t (k int PRIMARY KEY, f frozen<u>, v u)");  // f 2, v 3
+  database.must("CREATE TABLE t (k int PRIMARY KEY, f frozen<u>, v u)");  // column ids: f 2, v 3
   const std::string local = " local " + std::to_string(collection_now);
   database.must("UPDATE t USING TIMESTAMP 5 SET v = {a: 1} WHERE k = 1");
   EXPECT_EQ(database.lines("t"),

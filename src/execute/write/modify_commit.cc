@@ -24,7 +24,7 @@ void notify_end(Observer* observer, const Counted& counted, const ResultSet& res
 
 namespace {
 
-// The end of a write whose view rows are in other shards.
+// Completes a write whose view rows are in other shards.
 void commit_with_views(Environment& environment, storage::WriteSet writes, std::vector<ViewRow> view_rows,
                        PartitionLocks::Held held, ResultSet result, Counted counted, Completion done,
                        WriteProgress* progress) {

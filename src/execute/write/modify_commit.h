@@ -13,19 +13,19 @@
 
 namespace sibyl::execute {
 
-// Commits the write set. When it is durable, releases the locks. Once the view rows in other shards that it affects are renewed as well,
-// notifies the observer and calls `done` with `result`.
+// Commits the write set. When it is durable, releases the locks. When all affected view rows in other shards
+// have been renewed too, notifies the observer and calls `done` with `result`.
 void commit(Environment& environment, storage::WriteSet writes, std::vector<ViewRow> view_rows,
             PartitionLocks::Held held, ResultSet result, Counted counted, Completion done,
             const Request& request);
 
-// As execute::add_index_maintenance(). Affected view rows that are in other shards are added to `view_rows`.
+// Like add_index_maintenance(). Affected view rows that are in other shards are added to `view_rows`.
 base::Status maintain_indexes(std::span<const schema::Table* const> tables, Environment& environment,
                               const Request& request, storage::WriteSet& writes,
                               std::vector<ViewRow>& view_rows);
 
-// True if the owners of the partitions must write them: there are several, and some are on another server of the cluster. Then no
-// locks are taken here, and indexes are maintained by the owners.
+// True if the write has several partitions and some are on other servers of the cluster. Their owners must
+// then write them: no locks are taken here, and the owners maintain the indexes.
 template <typename Prefixes>
 bool is_over_servers(const Environment& environment, const Prefixes& prefixes) {
   return environment.spread != nullptr && prefixes.size() > 1 &&

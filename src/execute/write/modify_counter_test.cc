@@ -112,7 +112,7 @@ TEST(Modify, TruncateAndCounterDeletionsWaitForReadersThatWrite) {
     const Bytes prefix = row::partition_prefix(database.schema->find_table("e", table)->storage_id, key);
     PartitionLocks::Held reader = database.locks.acquire(std::span(&prefix, 1));
     auto done = std::async(std::launch::async, [&] { return database.run(text).has_value(); });
-    // A statement that wrongly does not wait would finish in this time.
+    // In this time, a statement that wrongly does not wait would finish.
     EXPECT_EQ(done.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout) << text;
     reader.release();
     EXPECT_TRUE(done.get()) << text;

@@ -70,7 +70,7 @@ class WriteFixture {
     auto result = run(text, std::move(values));
     ASSERT_TRUE(result) << text << ": " << result.error().text();
   }
-  // Returns the error's message, or "" if the statement succeeded.
+  // Returns the message of the error, or "" if the statement succeeded.
   std::string error_of(const std::string& text, std::vector<types::ValueView> values = {}) {
     auto result = run(text, std::move(values));
     return result ? "" : result.error().message();
@@ -84,7 +84,7 @@ class WriteFixture {
 
     std::string print() const { return row::print(fragment); }
   };
-  // Every record of a table, in order.
+  // Returns every record of a table, in order.
   std::vector<std::unique_ptr<Record>> records(const std::string& table) const {
     const uint32_t id = schema->find_table("e", table)->storage_id;
     std::vector<std::unique_ptr<Record>> found;

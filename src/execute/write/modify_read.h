@@ -26,7 +26,7 @@ class ReadBefore {
   // The visible row; an empty fragment if there is none. Without a table it may have cells of dropped columns.
   // The pointer and its views stay valid for the lifetime of this object.
   base::Result<const row::Fragment*> row(BytesView partition_prefix, BytesView clustering);
-  // The static row; same contract.
+  // Like row(), for the static row.
   base::Result<const row::Fragment*> static_row(BytesView partition_prefix);
 
   // The latest timestamp of anything that was written to these records or covers them, including deletions

@@ -116,7 +116,8 @@ TEST(Modify, TimeToLive) {
 TEST(Modify, StaticColumnsAreInThePartitionRecord) {
   WriteFixture database;
   database.must(
-      "CREATE TABLE t (k int, c int, s int static, v int, PRIMARY KEY (k, c))");  // k 1, c 2, s 3, v 4
+      "CREATE TABLE t (k int, c int, s int static, v int, PRIMARY KEY (k, c))");  // column ids: k 1, c 2, s
+                                                                                  // 3, v 4
   database.must("UPDATE t USING TIMESTAMP 1 SET s = 9 WHERE k = 1");
   EXPECT_EQ(database.lines("t"), Lines{"partition: cell 3 live at 1 value 00000009"});
   database.must("TRUNCATE t");
@@ -198,7 +199,7 @@ TEST(Modify, WritesAreObservedAndCommitsAreCounted) {
   run("UPDATE t SET v = 2 WHERE k = 1 IF v = 1", false);
   expect(7, 9, 2);
   run("UPDATE t SET v = 2 WHERE k = 1 IF v = 1", false);
-  run("UPDATE t SET v = 2 WHERE k = 1 IF v = 1", false);  // does not apply, so nothing is committed
+  run("UPDATE t SET v = 2 WHERE k = 1 IF v = 1", false);  // is not applied, so nothing is committed
   expect(9, 11, 4);
 }
 

@@ -12,7 +12,7 @@ namespace sibyl::execute {
 bool try_truncate(const plan::Prepared& prepared, Environment& environment, LockAttempt& attempt,
                   Completion& done);
 
-// The same, but blocks until the locks are free.
+// Like try_truncate(), but blocks until the locks are free.
 void truncate(const plan::Prepared& prepared, Environment& environment, Completion done);
 
 }  // namespace sibyl::execute

@@ -17,7 +17,7 @@ namespace sibyl::execute {
 bool try_write(const plan::Prepared& prepared, const Request& request, Environment& environment,
                LockAttempt& attempt, Completion& done);
 
-// Starts counting a statement. Its duration counts from the first attempt.
+// Starts to measure a statement. Its duration includes all attempts, from the first one on.
 inline Counted count_from_first(std::shared_ptr<plan::QueryShape> shape, LockAttempt& attempt) {
   Counted counted = Counted::from_now(std::move(shape));
   if (attempt.started) counted.started = *attempt.started;

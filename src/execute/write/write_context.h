@@ -36,7 +36,7 @@ struct Targets {
   std::vector<plan::Interval> ranges;  // rows to delete
   bool names_range = false;            // names a range of rows from which columns are deleted
   bool deletes_partitions = false;
-  std::vector<types::ValueView> json_values;  // INSERT JSON: one per column of the table
+  std::vector<types::ValueView> json_values;  // the values of INSERT JSON, one for each column of the table
 
   void clear() {
     prefixes.clear();

@@ -97,7 +97,7 @@ class TableChange {
   base::Result<bool> operator()(const cql::AlterTable::With& with) {
     SIBYL_ASSIGN(const PropertySet properties,
                  PropertySet::of(with.properties, context_.guardrails->table_properties.ignored));
-    // Cassandra checks bounds against the defaults, not against the table's own options.
+    // As in Cassandra, bounds are checked together with the defaults, not with the table's own options.
     schema::TableOptions alone;
     SIBYL_TRY(read_table_options(properties, true, alone));
     SIBYL_TRY(check_table_options(properties, alone));

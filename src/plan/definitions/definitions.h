@@ -24,8 +24,9 @@ struct DefinitionContext {
 };
 
 struct DefinitionResult {
-  schema::SnapshotPtr schema;           // the same pointer if nothing changed (IF NOT EXISTS and the like)
-  std::vector<schema::Change> changes;  // the first one is sent to the client that asked
+  schema::SnapshotPtr schema;  // the same pointer if nothing changed (IF NOT EXISTS and the like)
+  // The changes, for events; the client that sent the statement gets the first one.
+  std::vector<schema::Change> changes;
   std::vector<uint32_t> dropped_storage_ids;  // tables whose records must be deleted
   std::vector<std::string> warnings;
 };

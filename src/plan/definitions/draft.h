@@ -17,7 +17,7 @@ class Draft {
   const schema::Snapshot& schema() const { return *before_; }
   const DefinitionContext& context() const { return context_; }
 
-  // The keyspace of a name: the written one, or the session's.
+  // Returns the keyspace that is written in the name, or else the session's.
   base::Result<std::string> keyspace_name(const cql::QualifiedName& name) const;
 
   // Refuses system keyspaces, and names that no keyspace can have. `action` is CREATE, ALTER or DROP;

@@ -74,7 +74,7 @@ std::vector<std::string> cql_names(const std::vector<TypePtr>& types) {
   return names;
 }
 
-// True if callers can use results of the new type like those of the old one.
+// True if callers can use results of the new type as they used results of the old type.
 bool may_replace_result(const types::Type& type, const types::Type& before) {
   if (type == before) return true;
   const Kind from = before.kind();

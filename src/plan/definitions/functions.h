@@ -10,7 +10,7 @@ base::Result<DefinitionResult> define_function(const cql::DropFunction& statemen
 base::Result<DefinitionResult> define_function(const cql::CreateAggregate& statement, Draft& draft);
 base::Result<DefinitionResult> define_function(const cql::DropAggregate& statement, Draft& draft);
 
-// The change event of one function or aggregate, with the CQL names of its argument types.
+// Returns the change event of one function or aggregate, with the CQL names of its argument types.
 schema::Change function_change(schema::Change::Kind kind, const schema::UserFunction& function);
 schema::Change function_change(schema::Change::Kind kind, const schema::UserAggregate& aggregate);
 

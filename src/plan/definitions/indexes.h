@@ -11,8 +11,8 @@ namespace sibyl::plan {
 base::Result<DefinitionResult> define_index(const cql::CreateIndex& statement, Draft& draft);
 base::Result<DefinitionResult> define_index(const cql::DropIndex& statement, Draft& draft);
 
-// The names of the indexes on a column, joined by commas. The column cannot be dropped or renamed while it
-// has any.
+// Returns the names of the indexes on a column, joined by commas. The column cannot be dropped or renamed
+// while it has indexes.
 std::string dependent_indexes(const schema::Table& table, const schema::Column& column);
 
 }  // namespace sibyl::plan

@@ -21,8 +21,8 @@ std::optional<Bytes> end_of(BytesView prefix) {
   return prefix.empty() ? std::nullopt : row::after(prefix);
 }
 
-// The rows of `prefix` whose further columns are beyond `bound`. There is an interval for each column: the
-// rows that equal the bound in the columns before it and are beyond the bound in this column.
+// Returns the rows of `prefix` whose further columns are beyond `bound`. There is an interval for each
+// column: the rows that equal the bound in the columns before it and are beyond the bound in this column.
 std::vector<Interval> beyond(const Bytes& prefix, const std::vector<const schema::Column*>& columns,
                              const Row& bound, bool inclusive, bool greater) {
   std::vector<Interval> intervals;
@@ -84,7 +84,7 @@ bool is_in_order(const Restriction& restriction, const SliceBounds& bounds) {
     if (const int order = types::compare(*restriction.columns[i]->type, start[i].bytes, end[i].bytes);
         order != 0)
       return order < 0;
-  // The shorter bound covers all rows that begin with it.
+  // The shorter bound stands for all rows that begin with it.
   if (start.size() != end.size())
     return start.size() < end.size() ? restriction.start->inclusive : restriction.end->inclusive;
   return restriction.start->inclusive && restriction.end->inclusive;

@@ -12,8 +12,8 @@ namespace sibyl::plan {
 base::Result<std::vector<Interval>> clustering_intervals(const Restrictions& where, const Bindings& bindings,
                                                          Scratch& scratch);
 
-// True if the bounds of the clustering columns leave room for rows. Only compares the bounds. For c > 1 AND c
-// < 2 it is true, although no value lies between them.
+// True if the bounds of the clustering columns leave room for rows. Compares only the bounds. So it is true
+// for c > 1 AND c < 2, although no value lies between these.
 base::Result<bool> reaches_rows(const Restrictions& where, const Bindings& bindings, Scratch& scratch);
 
 // One named row: its clustering bytes and, if those are lossy, the original bytes of the values.

@@ -131,7 +131,8 @@ schema::TextAnalysis analysis_for(const schema::Table& table, const Filter& filt
   return {};
 }
 
-// The terms that match the longest of the words. A matching row has all words, so it has this one.
+// Returns the terms that match the longest of the words. A matching row has all words, so it has this one
+// too.
 Interval words_interval(const TermForm& form, const Filter& filter) {
   Interval interval;
   interval.end = Bytes();

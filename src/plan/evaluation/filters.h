@@ -16,9 +16,10 @@ struct Filter {
   cql::Operator op = cql::Operator::equal;  // =, <, <=, >, >=, IN, CONTAINS, CONTAINS KEY
   bool is_entry = false;                    // column[key] = value
   BytesView key;
-  BytesView value;                // all operators but IN
-  std::vector<BytesView> values;  // IN. LIKE through an index of words: the words, which must all match.
-  // LIKE: where `value` must occur.
+  BytesView value;  // the value for all operators except IN
+  // The values of IN; for LIKE through an index of words, the words, which must all match.
+  std::vector<BytesView> values;
+  // For LIKE, where `value` must occur.
   enum class Place : uint8_t { whole, beginning, end, anywhere };
   Place place = Place::whole;
   // The text analysis of the index that serves the relation. `value` has already been analysed.

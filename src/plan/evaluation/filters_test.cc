@@ -28,7 +28,7 @@ class FiltersTest : public PlanningTest {
     return planned ? std::get<std::shared_ptr<const Select>>((*planned)->plan)->where : nullptr;
   }
 
-  // "column op value", those of several filters separated by "; "; or the error.
+  // Returns "column op value" for each filter, separated by "; "; or the error.
   std::string filters(const std::string& relations) {
     const RestrictionsPtr bound = where(relations);
     if (!bound) return "not planned";

@@ -15,9 +15,9 @@ struct Interval {
   std::optional<base::Bytes> end;
 };
 
-// The bytes that are in both lists. REQUIRES: sorted and disjoint, as coalesce() makes them.
+// Returns what both lists contain. REQUIRES: each list is sorted and disjoint, as coalesce() makes it.
 std::vector<Interval> intersect(const std::vector<Interval>& left, const std::vector<Interval>& right);
-// Sorts, removes empty intervals and joins those that touch.
+// Sorts the intervals, removes empty ones and joins intervals that touch.
 void coalesce(std::vector<Interval>& intervals);
 
 }  // namespace sibyl::plan

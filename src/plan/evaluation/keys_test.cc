@@ -90,7 +90,8 @@ TEST_F(KeysTest, ValuesAreReadBack) {
     EXPECT_EQ(read.value_or(std::vector<Bytes>()), (std::vector<Bytes>{c, "text"})) << number;
     return !original.empty();
   };
-  // 1.0 and 1 are the same key. The row keeps the bytes of the one that was written if the key gives another.
+  // 1.0 and 1 are the same key. If the key decodes to other bytes than those that were written, the row
+  // stores the written ones.
   EXPECT_NE(read_back("1"), read_back("1.0"));
   EXPECT_EQ(original_clustering_of(table("one"), {}, ""), "");
   EXPECT_FALSE(clustering_values(table("two"), "\x01", "")) << "bytes that are not a key";

@@ -20,7 +20,7 @@ namespace {
 // The tokens that token() relations allow. A range may wrap around, like Cassandra's ranges.
 struct TokenSet {
   TokenRange range;
-  bool wraps = false;  // everything outside (last, first)
+  bool wraps = false;  // the tokens are those outside of (last, first)
 
   bool contains(int64_t token) const {
     return wraps ? token >= range.first || token <= range.last : token >= range.first && token <= range.last;
@@ -34,7 +34,8 @@ base::Result<int64_t> token_value(const TermPtr& term, const Bindings& bindings,
   return types::decode_integer(types::Kind::bigint, value.bytes);
 }
 
-// `open_minimum`: the minimum token as an end means no end. True for ranges, false together with named keys.
+// `open_minimum`: if true, a range that ends at the minimum token has no end. It is true for ranges of
+// tokens, but not if keys are named too.
 base::Result<TokenSet> allowed_tokens(const TokenRestriction& token, const Bindings& bindings,
                                       Scratch& scratch, bool open_minimum) {
   TokenSet set;

@@ -9,7 +9,7 @@
 
 namespace sibyl::plan {
 
-// Inclusive. empty() if nothing can match.
+// An inclusive range. empty() if nothing can match.
 struct TokenRange {
   int64_t first = INT64_MIN;
   int64_t last = INT64_MAX;

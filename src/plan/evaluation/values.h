@@ -7,16 +7,16 @@
 
 namespace sibyl::plan {
 
-// A value per column. They borrow from bindings and scratch.
+// Values, one for each column. They borrow from bindings and scratch.
 using Row = std::vector<ValueView>;
 
 base::Result<Row> evaluate(const RowTerm& term, const Bindings& bindings, Scratch& scratch);
 
-// The rows of values that an = or IN allows.
+// Returns the rows of values that an = or IN allows.
 base::Result<std::vector<Row>> allowed_rows(const Restriction& restriction, const Bindings& bindings,
                                             Scratch& scratch);
 
-// True if the restriction is `column = value`, which most are. only_value() returns that value.
+// True if the restriction is `column = value`, as most restrictions are. only_value() returns that value.
 bool has_only_value(const Restriction& restriction);
 base::Result<ValueView> only_value(const Restriction& restriction, const Bindings& bindings,
                                    Scratch& scratch);

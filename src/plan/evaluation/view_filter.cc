@@ -102,7 +102,7 @@ base::Result<std::unique_ptr<const ViewFilter>> bind_view_filter(const schema::V
   if (relations.empty()) return nullptr;
   const schema::Snapshot no_schema;
   Binder binder(no_schema, base.keyspace, 0);
-  // The content of a view must not depend on which indexes exist.
+  // Ignores the indexes of the table: the content of a view must not depend on them.
   auto table = std::make_shared<schema::Table>(base);
   table->indexes.clear();
   auto filter = std::make_unique<ViewFilter>();

@@ -15,7 +15,7 @@ namespace sibyl::plan {
 // Selects rows of the base table by key. Only key columns may be restricted.
 struct ViewFilter {
   RestrictionsPtr where;
-  bool excludes_all = false;  // has a comparison with null
+  bool excludes_all = false;  // true: a comparison with null excludes all rows
   Scratch scratch;
   std::optional<std::vector<Bytes>> partition_keys;  // sorted; nullopt: all partitions in `tokens`
   TokenRange tokens;

@@ -35,10 +35,10 @@ struct Explanation {
     bool reads = false;                         // SELECT, or a write that reads first
     bool reversed = false;                      // rows in reverse clustering order
     std::vector<std::string> clustering;        // relations that bound the rows read: "c > 5"
-    std::vector<std::string> filters;           // relations that are checked row by row
+    std::vector<std::string> filters;           // relations that are checked for each row
     std::vector<std::string> filtered_columns;  // columns of these relations
     bool sorts = false;                         // in memory
-    bool aggregates = false, groups = false;    // all rows become one, or one per group
+    bool aggregates = false, groups = false;    // all rows are combined to one, or to one per group
     bool has_limit = false;
   };
 
@@ -47,13 +47,13 @@ struct Explanation {
     std::string action;      // "read partition", "filter", "write row", ...
     std::string target;      // a table, an index or columns
     std::string partitions;  // "1", "3", "n", "all"; empty if not applicable
-    std::string rows;        // which rows of the partitions: "c > 5", "all"; empty if not applicable
+    std::string rows;        // the rows of the partitions: "c > 5", "all"; empty if not applicable
     std::string detail;      // how and why
   };
 
   std::vector<TableUse> uses;
   std::vector<Step> steps;
-  std::vector<std::string> warnings;  // what will be slow or large, and how to avoid it
+  std::vector<std::string> warnings;  // parts that will be slow or large, and how to avoid them
 };
 
 // REQUIRES: `prepared` is the plan of `statement`.

@@ -23,7 +23,7 @@ std::string qualified(const schema::Table& table);
 struct SortedRelations {
   std::vector<std::string> partition, clustering, filters;
   std::optional<uint64_t> partitions = 1;  // number of keys; nullopt if it depends on bound values
-  std::optional<uint64_t> rows = 1;        // rows per partition, if the whole key is named
+  std::optional<uint64_t> rows = 1;        // number of rows in each partition, if the whole key is named
 };
 SortedRelations sort_relations(const schema::Table& table, const std::vector<cql::Relation>& where,
                                bool names_partitions,

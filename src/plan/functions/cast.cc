@@ -64,7 +64,7 @@ base::Result<ValueView> between_times(const Function& function, std::span<const 
   }
   if (function.returns->kind() == Kind::timestamp) return kept(scratch, types::encode_int64(millis));
   return kept(scratch,
-              types::encode_date(static_cast<int32_t>(millis / day)));  // rounds toward 1970, like Java
+              types::encode_date(static_cast<int32_t>(millis / day)));  // rounds toward 1970, as Java does
 }
 
 void add_cast(FunctionRegistry& registry, Kind from, Kind to, Function::Evaluate evaluate) {

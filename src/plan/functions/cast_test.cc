@@ -107,7 +107,7 @@ TEST(Operations, OnNumbersOfMixedTypes) {
     std::pair<Kind, std::string_view> left, right;
     std::string_view result;
   } cases[] = {
-      // The wider integer type, and it wraps.
+      // The result has the wider integer type, and wraps.
       {"_add", {Kind::tinyint, "127"}, {Kind::tinyint, "1"}, "-128"},
       {"_add", {Kind::tinyint, "127"}, {Kind::smallint, "1"}, "128"},
       {"_multiply", {Kind::bigint, "9223372036854775807"}, {Kind::int_, "2"}, "-2"},

@@ -22,7 +22,7 @@ using types::TypePtr;
 
 namespace {
 
-// Checks that there is one argument with a known type.
+// Returns the type of the only argument. Fails if there are several, or if its type is unknown.
 base::Result<TypePtr> only_argument(const FactoryCall& call, const char* parameter) {
   if (call.argument_types.size() != 1) return wrong_argument_count(call, parameter);
   if (call.argument_types[0] == nullptr) return unknown_argument_type(call, 0, parameter);

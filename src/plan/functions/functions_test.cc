@@ -115,7 +115,7 @@ TEST_F(FunctionsTest, Blobs) {
   check(cases);
 }
 
-// How much work a step counts, in nanoseconds, up to a millisecond.
+// Returns the work that a step counts, in nanoseconds, up to a millisecond.
 template <typename Step>
 int64_t counted_work(Step step) {
   struct Recorder : base::Interrupt {
@@ -192,7 +192,7 @@ TEST_F(FunctionsTest, Masks) {
 TEST_F(FunctionsTest, UnknownAndAmbiguousCalls) {
   const Case cases[] = {
       {"nofun(1)", "int", "Unknown function nofun called"},
-      // The order of the signatures is ours; Cassandra's varies.
+      // The order of the signatures is ours. Cassandra's order varies.
       {"to_date(null)", "date",
        "Ambiguous call to function to_date (can be matched by following signatures: system.to_date : "
        "(timeuuid) -> "

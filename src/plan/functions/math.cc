@@ -48,7 +48,7 @@ base::Result<Decimal> on_far_decimal(const Function& function, const Decimal& le
 
 // Decimals have no largest value, but the result of exp may have too many digits to be stored.
 base::Result<Decimal> on_decimal(const Function& function, const Decimal& input) {
-  constexpr int32_t enough = 80;  // more than Precise has
+  constexpr int32_t enough = 80;  // more digits than Precise has
   const Decimal leading = leading_digits(input, enough);
   const std::string text = types::format_decimal(types::encode_decimal(leading.unscaled, leading.scale));
   base::count_work(nanos_of_logarithm);
@@ -56,7 +56,7 @@ base::Result<Decimal> on_decimal(const Function& function, const Decimal& input)
   if (leading.unscaled != 0 && (leading.scale > far || leading.scale < -far))
     return on_far_decimal(function, leading);
   const Precise value(text);
-  // Like Cassandra's library, omits the digits after the point of exact results.
+  // Like Cassandra's library, results that are exact have no digits after the point.
   if (function.name == "exp" && value == 0) return Decimal{1, 0};
   if (function.name == "log" && value == 1) return Decimal{0, 0};
   if (function.name == "log10" && value == 1) return Decimal{0, -significant_digits - 1};

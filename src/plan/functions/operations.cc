@@ -131,7 +131,7 @@ base::Result<Decimal> on_decimals(const Function& function, const Decimal& left,
           static_cast<int32_t>(precision_of(left.unscaled) - precision_of(right.unscaled) - difference);
       const int32_t scale =
           std::min(std::max({min_digits - first_digit, left.scale, right.scale, min_digits}), max_scale);
-      // The quotient needs this many more digits than its operands.
+      // The division needs this many digits more than its operands have.
       if (int64_t{scale} - difference > max_scale_difference)
         return base::fail(operation_failure(function, "the result is out of range"));
       return strip_trailing_zeros(divide(left, right, scale, Rounding::half_up));

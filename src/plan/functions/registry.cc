@@ -9,7 +9,7 @@
 
 namespace sibyl::plan {
 
-// Defined here because terms/functions.cc may not include the groups.
+// This is defined here because terms/functions.cc may not include the groups of functions.
 FunctionRegistry::FunctionRegistry() {
   add_time_functions(*this);
   add_conversion_functions(*this);

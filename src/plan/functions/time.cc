@@ -178,7 +178,7 @@ void add_time_functions(FunctionRegistry& registry) {
   };
   conversions({"to_date", "todate"}, Kind::date, {Kind::timeuuid, Kind::timestamp});
   conversions({"to_timestamp", "totimestamp"}, Kind::timestamp, {Kind::timeuuid, Kind::date});
-  // Removed in Cassandra 5.0, but still used in older code.
+  // This function was removed in Cassandra 5.0, but older code still uses it.
   conversions({"dateof"}, Kind::timestamp, {Kind::timeuuid});
   conversions({"unixtimestampof"}, Kind::bigint, {Kind::timeuuid});
   conversions({"to_unix_timestamp", "tounixtimestamp"}, Kind::bigint,

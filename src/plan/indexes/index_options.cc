@@ -152,7 +152,7 @@ base::Status check_type(const schema::Column& column, Index::Target target) {
 
 base::Status check_attached_index(const schema::Table& table, const Index& index, size_t targets,
                                   std::vector<std::string>& warnings) {
-  // Checked first, because Cassandra validates the existing indexes again before the new one.
+  // This is checked first, because Cassandra validates existing indexes again before it looks at the new one.
   if (targets == 1)
     for (const Index& other : table.indexes)
       if (schema::class_of(other) == schema::IndexClass::attached && other.column_id == index.column_id &&

@@ -19,7 +19,7 @@ constexpr size_t max_term_bytes = 1024;
 // The time to find a word, fold it and compute its stem, for each byte of the text.
 constexpr int64_t nanos_of_byte = 100;
 
-// True if the bytes of values sort in the order of the type.
+// True if the bytes of the values are sorted like the values.
 bool is_raw(const types::Type& type) {
   return type.kind() == Kind::text || type.kind() == Kind::ascii || type.kind() == Kind::blob;
 }
@@ -125,7 +125,7 @@ std::vector<Bytes> TermForm::terms(BytesView entry_key, BytesView indexed) const
 Bytes TermForm::prefix_of(BytesView text) const {
   Bytes out;
   append(*value, analysis.has_words() ? Bytes(text) : analysed(analysis, text), out);
-  out.resize(out.size() - 2);  // without the terminator of a raw component
+  out.resize(out.size() - 2);  // remove the terminator of the raw component
   return out;
 }
 

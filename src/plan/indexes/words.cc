@@ -122,7 +122,8 @@ bool is_unit(CharacterClass of) {
 struct Unit {
   CharacterClass of = CharacterClass::other;
   int32_t end = 0;
-  bool is_joined = false;  // to the unit before it by punctuation. Its own quotes then end the word.
+  // true: punctuation joins the word to the unit before it; its own quotes then end the word.
+  bool is_joined = false;
 };
 
 class WordScanner {
@@ -184,7 +185,7 @@ class WordScanner {
     return last.end;
   }
 
-  // Adds what follows without a break after `last`. Returns false at the end of the word.
+  // Adds the next unit to the word if there is no break after `last`. Returns false at the end of the word.
   bool extend_word(Unit& last) const {
     const Unit next = unit_at(last.end);
     if (next.of == joiner) {

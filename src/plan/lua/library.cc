@@ -27,7 +27,8 @@ int protected_call(lua_State* lua) {
   return lua_gettop(lua);
 }
 
-// The handler runs after the failed call has ended, because limits are not checked inside the call.
+// Like Lua's xpcall, but the handler runs after the failed call has ended. Inside the call, limits are not
+// checked.
 int protected_call_with_handler(lua_State* lua) {
   luaL_checktype(lua, 2, LUA_TFUNCTION);
   const int arguments = lua_gettop(lua) - 2;
@@ -41,7 +42,7 @@ int protected_call_with_handler(lua_State* lua) {
     return lua_gettop(lua) - 1;
   }
   lua_replace(lua, 1);
-  lua_pcall(lua, 1, 1, 0);  // the handler is below the error
+  lua_pcall(lua, 1, 1, 0);  // calls the handler, which is below the error on the stack
   if (LuaMachine::of(lua).is_exhausted()) return lua_error(lua);
   return 2;
 }
@@ -166,10 +167,10 @@ int charged(lua_State* lua) {
 
 // string.byte and table.unpack return one result for each position from the second argument to the third.
 int charged_for_range(lua_State* lua) {
-  constexpr lua_Integer most = 1'000'000;  // more results do not fit on the stack
+  constexpr lua_Integer most = 1'000'000;  // results beyond this number do not fit on the stack
   if (lua_isinteger(lua, 3)) {
     const lua_Integer from = luaL_optinteger(lua, 2, 1), to = lua_tointeger(lua, 3);
-    const bool is_plain = from >= 0 && to >= 0;  // negative ones count from the end
+    const bool is_plain = from >= 0 && to >= 0;  // negative positions count from the end
     const auto count = is_plain ? to - std::min(from, to) : static_cast<lua_Integer>(lua_rawlen(lua, 1));
     LuaMachine::of(lua).charge(lua, std::min(count, most) / 4);
   }
@@ -219,7 +220,7 @@ int concat(lua_State* lua) {
   return 1;
 }
 
-// `<`, charging for the compared texts.
+// The operator `<`, which is charged for the texts that it compares.
 int less(lua_State* lua) {
   size_t bytes = 0;
   for (const int i : {1, 2})
@@ -294,8 +295,8 @@ void copy_fields(lua_State* lua, const char* const (&names)[count]) {
   }
 }
 
-// In the table below the top: sets `name` to `function`, with the original (from the table on top) as
-// upvalue.
+// Sets field `name` of the table below the top to `function`. The upvalue is the original function, from the
+// table on top.
 void replace_field(lua_State* lua, const char* name, lua_CFunction function) {
   lua_getfield(lua, -1, name);
   lua_pushcclosure(lua, function, 1);

@@ -102,7 +102,7 @@ bool LuaMachine::is_reusable() const {
 
 void* LuaMachine::allocate(void* self, void* block, size_t old_size, size_t new_size) {
   auto& machine = *static_cast<LuaMachine*>(self);
-  if (block == nullptr) old_size = 0;  // for a new block, Lua passes the kind of object here
+  if (block == nullptr) old_size = 0;  // a new block has no old size: Lua passes the kind of object there
   if (new_size > old_size && !machine.may_grow(new_size - old_size)) return nullptr;
   void* moved = new_size == 0 ? nullptr : std::realloc(block, new_size);
   if (new_size == 0) {
@@ -151,7 +151,8 @@ void LuaMachine::count(lua_State* lua, lua_Debug*) {
   of(lua).charge(lua, of(lua).hook_interval_);
 }
 
-// Reading the processor clock takes longer than most calls of this function.
+// Reads the processor clock only when the coarse clock has advanced, because reading it takes longer than
+// most calls of this function.
 const char* LuaMachine::find_exhausted() {
   if (steps_left_ < 0) return too_many_steps;
   const int64_t looked_at = coarse_nanos();
@@ -189,7 +190,7 @@ base::Error LuaMachine::failure() const {
                                                            exhausted_, limits_.processor_nanos / 1'000'000)};
   size_t size = 0;
   const int type = lua_type(lua_, -1);
-  // Only strings: converting other values runs code or allocates.
+  // Takes only strings, because converting other values runs code or allocates.
   const char* text = type == LUA_TSTRING ? lua_tolstring(lua_, -1, &size) : nullptr;
   if (text == nullptr)
     return {base::ErrorCode::function_failure,

@@ -71,7 +71,7 @@ class LuaMachine {
   LuaLimits limits_;
   int64_t steps_left_ = 0;
   int64_t deadline_nanos_ =
-      0;  // in the thread's processor time; 0: not yet read, since most calls end before the first check
+      0;  // in the processor time of the thread; 0: not read yet, since most calls end before the first check
   int64_t clock_read_at_ = 0;  // the coarse clock at the last read of the processor time
   int hook_interval_ = 0;      // instructions between two checks of the budget; 0: no call is running
   size_t memory_used_ = 0;

@@ -66,13 +66,13 @@ bool is_in_class(unsigned char c, char written) {
   return std::isupper(static_cast<unsigned char>(written)) != 0 ? !in : in;
 }
 
-// One subject against one pattern. Positions are offsets; npos means no match.
+// Matches one subject against one pattern. Positions are offsets; npos means no match.
 class Matcher {
  public:
   Matcher(lua_State* lua, std::string_view subject, std::string_view pattern)
       : lua_(lua), subject_(subject), pattern_(pattern) {}
 
-  // The end of the match that begins at `start`.
+  // Returns the end of the match that begins at `start`.
   size_t match_at(size_t start) {
     captures_ = 0;
     depth_ = 0;
@@ -175,7 +175,7 @@ class Matcher {
     return at;
   }
 
-  // The end of the single-character rule that begins at `rule`.
+  // Returns the end of the single-character rule that begins at `rule`.
   size_t end_of_single(size_t rule) {
     const char c = pattern_[rule++];
     if (c == '%') {
@@ -272,7 +272,7 @@ class Matcher {
     if (index < 0 || index >= captures_ || capture_[index].state == Capture::open)
       luaL_error(lua_, "invalid capture index %%%d", index + 1);
     const Capture& capture = capture_[index];
-    if (capture.state == Capture::position) return npos;  // a position matches no text
+    if (capture.state == Capture::position) return npos;  // a position capture matches no text
     const std::string_view text = subject_.substr(capture.start, capture.end - capture.start);
     credit_ -= static_cast<int64_t>(text.size());
     step();
@@ -371,7 +371,8 @@ int match(lua_State* lua) {
   return find_or_match(lua, false);
 }
 
-// Upvalues: subject, pattern, where to continue, where the last match ended (-1: no match yet).
+// The upvalues are: the subject, the pattern, where to continue, and where the last match ended (-1: no match
+// yet).
 int next_match(lua_State* lua) {
   const std::string_view subject = text_argument(lua, lua_upvalueindex(1));
   const std::string_view pattern = text_argument(lua, lua_upvalueindex(2));
@@ -417,7 +418,7 @@ void add_replacement_text(lua_State* lua, luaL_Buffer& buffer, Matcher& matcher,
       luaL_addlstring(&buffer, lua_tolstring(lua, 1, nullptr) + start, end - start);
     } else if (std::isdigit(static_cast<unsigned char>(what)) != 0) {
       matcher.push_capture(what - '1', start, end);
-      luaL_tolstring(lua, -1, nullptr);  // a position is a number
+      luaL_tolstring(lua, -1, nullptr);  // a position capture is a number
       lua_remove(lua, -2);
       luaL_addvalue(&buffer);
     } else {

@@ -12,7 +12,7 @@ namespace {
 using types::Kind;
 using types::ValueView;
 
-// The results of all four functions for a subject and a pattern, as text.
+// Returns the results of all four functions for a subject and a pattern, as text.
 constexpr const char* probe = R"(
   local function texts(...)
     local t = table.pack(...)

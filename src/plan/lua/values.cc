@@ -184,7 +184,7 @@ base::Result<Bytes> read_integer(lua_State* lua, const Type& type) {
   }
 }
 
-// Unbounded numbers: an integer, a float, or their exact text.
+// Reads a number of any length: an integer, a float, or the exact text of a number.
 base::Result<Bytes> read_big_number(lua_State* lua, const Type& type) {
   if (const auto text = text_at_top(lua))
     return type.kind() == Kind::varint ? types::parse_varint(*text) : types::parse_decimal(*text);
@@ -198,7 +198,7 @@ base::Result<Bytes> read_big_number(lua_State* lua, const Type& type) {
   return types::parse_decimal(types::format_double(lua_tonumber(lua, -1)));
 }
 
-// One of a duration's three numbers; zero if absent.
+// Reads one of a duration's three numbers; zero if it is absent.
 base::Result<int64_t> read_duration_part(lua_State* lua, const char* name, bool is_narrow) {
   int64_t part = 0;
   // Iterates to find the key, because creating a string for a lookup could fail.
@@ -238,7 +238,7 @@ Bytes join_parts(const Type& type, const Parts& parts) {
   return types::join(type, elements);
 }
 
-// list, set, vector: t[1] to t[#t], and nothing else.
+// Reads a list, set or vector: t[1] to t[#t], and nothing else.
 base::Result<Bytes> read_sequence(lua_State* lua, const Type& type, size_t& budget) {
   const auto count = static_cast<lua_Integer>(lua_rawlen(lua, -1));
   lua_Integer entries = 0;
@@ -273,7 +273,7 @@ base::Result<Bytes> read_map(lua_State* lua, const Type& type, size_t& budget) {
   return join_parts(type, parts);
 }
 
-// tuple: by position; user type: by field name. Absent parts are null.
+// Reads a tuple by position, or a user type by field name. Absent parts are null.
 base::Result<Bytes> read_fields(lua_State* lua, const Type& type, size_t& budget) {
   const size_t count = type.parameters().size();
   Parts parts(count);
@@ -358,7 +358,7 @@ base::Result<Bytes> read_present(lua_State* lua, const Type& type, size_t& budge
 
 base::Result<std::optional<Bytes>> read_lua_value(lua_State* lua, const Type& type, size_t& budget) {
   if (lua_isnil(lua, -1)) return std::nullopt;
-  constexpr size_t least = 64;  // the cost of any value
+  constexpr size_t least = 64;  // the least cost of a value, however small it is
   const size_t size = least + (lua_type(lua, -1) == LUA_TSTRING ? lua_rawlen(lua, -1) : 0);
   if (size > budget) return base::invalid("the result is too large");
   budget -= size;

@@ -212,7 +212,8 @@ base::Result<base::Bytes> write_number(Kind kind, const Number& number) {
 
 int32_t divide_out_tens(BigInteger& value, int32_t max_times) {
   if (value == 0 || max_times <= 0) return 0;
-  // The number of factors of two is an upper bound. Tries the largest power that may fit, then half of it.
+  // The number of factors of two is an upper bound for the number of tens. Tries the largest power of ten
+  // that may fit, then the power with half of its exponent, and so on.
   const BigInteger magnitude = boost::multiprecision::abs(value);
   max_times = static_cast<int32_t>(
       std::min<uint64_t>(static_cast<uint64_t>(max_times), boost::multiprecision::lsb(magnitude)));
@@ -251,14 +252,14 @@ Decimal leading_digits(const Decimal& value, int32_t digits) {
   boost::multiprecision::divide_qr(value.unscaled, divisor, quotient, rest);
   if (rest == 0 || scale == std::numeric_limits<int32_t>::max())
     return {std::move(quotient), static_cast<int32_t>(scale)};
-  // One extra digit represents everything that is cut off.
+  // One extra digit stands for everything that is cut off.
   return {BigInteger(quotient * 10 + (rest < 0 ? -1 : 1)), static_cast<int32_t>(scale + 1)};
 }
 
 base::Status check_number_size(const Number& number) {
   const BigInteger& value = number.decimal.unscaled;
   if (value == 0) return {};
-  // Includes the sign bit.
+  // The sign bit is included.
   const size_t bits = boost::multiprecision::msb(BigInteger(boost::multiprecision::abs(value))) + 2;
   if (bits <= types::max_number_bytes * 8) return {};
   return invalid(fmt::format("A number may have at most {} bytes", types::max_number_bytes));

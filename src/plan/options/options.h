@@ -44,10 +44,11 @@ class PropertySet {
   std::map<std::string, const cql::Property*> values_;
 };
 
-// Cassandra checks options in two steps and the table's existence in between. The same order is kept here so
-// that errors match. Step 1: reads the properties into `options` (the defaults, or an existing table's).
+// Cassandra checks options in two steps and the table's existence in between. The order here is the same, so
+// that errors match. This is step 1: reads the properties into `options`, which has the defaults or the
+// options of an existing table.
 base::Status read_table_options(const PropertySet& properties, bool is_new, schema::TableOptions& options);
-// Step 2: checks for unknown names and bounds.
+// This is step 2: checks for unknown names and bounds.
 base::Status check_table_options(const PropertySet& properties, const schema::TableOptions& options);
 
 // All properties that a table may have, in lower case and sorted.

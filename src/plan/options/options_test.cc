@@ -13,7 +13,7 @@
 namespace sibyl::plan {
 namespace {
 
-// "name=value name=value", or the error.
+// Returns "name=value name=value", or the error.
 std::string shown(const base::Result<OptionMap>& options) {
   if (!options) return std::string(options.error().message());
   std::string text;

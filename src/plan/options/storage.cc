@@ -80,7 +80,7 @@ base::Status check_zstd(const std::string& value) {
                   level));
 }
 
-// The compressor's own sub-options.
+// Checks the sub-options that only this compressor has.
 base::Status check_compressor(const std::string& class_name, const OptionMap& others) {
   for (const auto& [name, value] : others) {
     const bool is_lz4 = class_name.ends_with(".LZ4Compressor") &&

@@ -17,7 +17,7 @@ namespace sibyl::plan {
 struct RowTerm {
   std::vector<TermPtr> parts;
   TermPtr whole;
-  std::string name;  // of the whole tuple: `(c,d)`
+  std::string name;  // name of the whole tuple: `(c,d)`
 };
 
 struct Bound {
@@ -30,7 +30,7 @@ struct Restriction {
   enum class Kind { equal, in, slice, contains, like };
   struct Contained {
     cql::Operator op = cql::Operator::contains;
-    TermPtr key;  // for an entry: column[key] = value
+    TermPtr key;  // for an entry (column[key] = value), the key
     TermPtr value;
   };
 
@@ -39,7 +39,7 @@ struct Restriction {
   std::vector<const schema::Column*> columns;
   RowTerm value;                     // equal, like
   std::vector<RowTerm> values;       // in
-  TermPtr list;                      // IN with one marker for the list
+  TermPtr list;                      // for IN with one marker, the term for the whole list
   std::optional<Bound> start, end;   // slice
   std::vector<Contained> contained;  // contains
 

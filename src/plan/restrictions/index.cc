@@ -134,7 +134,8 @@ bool has_index(const schema::Table& table, const Restriction& restriction) {
 }
 
 bool are_served(const schema::Table& table, const std::vector<RestrictionPtr>& restrictions) {
-  std::vector<std::vector<const Index*>> groups(1);  // the first group has all SAI indexes
+  // The first group has all SAI indexes, each other group has one index.
+  std::vector<std::vector<const Index*>> groups(1);
   for (const Index& index : table.indexes) {
     if (schema::class_of(index) == IndexClass::attached)
       groups[0].push_back(&index);

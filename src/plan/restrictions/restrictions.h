@@ -36,7 +36,7 @@ class Restrictions {
   // --- Restricted columns.
   enum class Partitions {
     keys,   // every component is restricted by = or IN: see partition_keys() of evaluation/partitions.h
-    range,  // all partitions, or those of token_range()
+    range,  // all partitions, or the partitions of token_range()
   };
   Partitions partitions() const { return names_partitions_ ? Partitions::keys : Partitions::range; }
   bool restricts_partition() const;  // any relation on the partition key, including token()
@@ -70,7 +70,7 @@ class Restrictions {
   // --- The relations, for evaluation.
   const std::vector<RestrictionPtr>& partition() const { return partition_; }  // by position
   const TokenRestriction& token() const { return token_; }
-  // The restrictions of clustering columns that give the intervals, in order.
+  // The restrictions that give the intervals, in the order of the clustering columns.
   const std::vector<RestrictionPtr>& prefix() const { return prefix_; }
   // The restrictions that are checked row by row.
   const std::vector<RestrictionPtr>& filters() const { return filters_; }
@@ -97,25 +97,29 @@ class Restrictions {
   std::string hint_for_indexed() const;
 
   schema::TablePtr table_;
-  std::vector<RestrictionPtr> partition_;   // by position; nullptr: not restricted
-  std::vector<RestrictionPtr> clustering_;  // by position; a restriction of several columns appears at each
-  std::vector<std::pair<const schema::Column*, RestrictionPtr>> others_;  // static and regular, by name
+  std::vector<RestrictionPtr> partition_;  // by position; nullptr: not restricted
+  // By position of the column; a restriction of several columns is at each of their positions.
+  std::vector<RestrictionPtr> clustering_;
+  // Restrictions of static and regular columns, by name.
+  std::vector<std::pair<const schema::Column*, RestrictionPtr>> others_;
   TokenRestriction token_;
 
   // Derived members.
-  std::vector<RestrictionPtr> prefix_;   // clustering restrictions that give the intervals, in order
+  std::vector<RestrictionPtr> prefix_;   // restrictions that give the intervals, in the order of the
+                                         // clustering columns
   std::vector<RestrictionPtr> filters_;  // all restrictions that are checked row by row
   bool names_partitions_ = false, has_partition_in_ = false, restricts_clustering_ = false;
   bool restricts_regular_ = false, names_whole_row_ = false, needs_filtering_ = false,
        has_clustering_in_ = false;
   bool may_filter_ = false;
   bool is_write_ = false;
-  bool has_index_ = false;               // some relation has an index
-  bool uses_index_ = false;              // Cassandra would use an index
-  std::vector<RestrictionPtr> unkeyed_;  // Cassandra would filter by these if no index serves them
+  bool has_index_ = false;   // some relation has an index
+  bool uses_index_ = false;  // Cassandra would use an index
+  // Cassandra would filter by these restrictions if no index serves them.
+  std::vector<RestrictionPtr> unkeyed_;
   std::vector<IndexUse> index_uses_;
   std::vector<const schema::Index*> unbuilt_indexes_;
-  std::vector<RestrictionPtr> used_;  // for each of index_uses_, its restriction
+  std::vector<RestrictionPtr> used_;  // for each of index_uses_, the restriction that it serves
   std::vector<const schema::Column*> filtered_columns_;
   std::vector<uint16_t> partition_key_markers_;
 };

@@ -129,7 +129,7 @@ TEST_F(RestrictionsTest, RefusalsAreCassandras) {
        "The token() function must be applied to all partition key components or none of them"},
       {"v CONTAINS 1 ALLOW FILTERING", "Cannot use CONTAINS on non-collection column v"},
       {"v CONTAINS KEY 1 ALLOW FILTERING", "Cannot use CONTAINS KEY on non-map column v"},
-      // These errors are found when the values are known.
+      // These errors are found only when the values are known.
       {"a = null AND b = 1", "Invalid null value in condition for column a"},
       {"a IN (1, null) AND b = 1", "Invalid null value in condition for column a"},
       {"a = 1 AND b = 1 AND c = null", "Invalid null value in condition for column c"},
@@ -246,7 +246,7 @@ TEST_F(RestrictionsTest, PartitionKeysAreSortedByValueAndDistinct) {
   EXPECT_EQ(keys_of("k = 7"), "7");
   EXPECT_EQ(keys_of("k IN (3, -1, 3, 2)"), "-1 2 3");
   EXPECT_EQ(keys_of("k IN ()"), "");
-  // The token of 1 is -4069959284402364209, that of 2 is -3248873570005575792.
+  // The token of 1 is -4069959284402364209, and the token of 2 is -3248873570005575792.
   EXPECT_EQ(keys_of("k IN (1, 2) AND token(k) > -4069959284402364209"), "2");
   EXPECT_EQ(keys_of("k = 1 AND token(k) = 5"), "");
 }
@@ -260,7 +260,7 @@ TEST_F(RestrictionsTest, TokenRanges) {
       {"token(k) >= 5 AND token(k) <= 9", 5, 9},
       {"token(k) < 5", INT64_MIN, 4},
       {"token(k) = 5", 5, 5},
-      {"token(k) > 5 AND token(k) <= -9223372036854775808", 6, INT64_MAX},  // the end of the ring
+      {"token(k) > 5 AND token(k) <= -9223372036854775808", 6, INT64_MAX},  // this is the end of the ring
       {"token(k) > 5 AND token(k) < 5", 1, 0},
       {"token(k) > 9 AND token(k) < 5", 1, 0},
   };

@@ -12,7 +12,7 @@ inline constexpr int32_t max_time_to_live = 20 * 365 * 24 * 60 * 60;
 base::Result<Attributes> bind_attributes(const cql::Attributes& attributes, Binder& binder,
                                          const std::string& keyspace, const std::string& table);
 
-// The timestamp, or nullopt if none was given (no term, or unset).
+// Returns the timestamp, or nullopt if none was given (there is no term, or its value is unset).
 base::Result<std::optional<int64_t>> timestamp_of(const TermPtr& term, const Bindings& bindings,
                                                   Scratch& scratch);
 

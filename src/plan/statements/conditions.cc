@@ -111,7 +111,7 @@ class ConditionBinder {
   const cql::Condition& written_;
   const schema::Column& column_;
   Binder& binder_;
-  ColumnSpec receiver_;                // receiver of the values
+  ColumnSpec receiver_;                // the receiver of the compared values
   std::optional<ColumnSpec> element_;  // receiver of the index or key
   Condition bound_;
 };

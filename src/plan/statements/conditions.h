@@ -18,17 +18,17 @@ struct Condition {
   const schema::Column* column = nullptr;
   Part part = Part::whole;
   TermPtr element;                          // the list index or map key
-  uint16_t field = 0;                       // of a user type
+  uint16_t field = 0;                       // index of a field of a user type
   cql::Operator op = cql::Operator::equal;  // =, !=, <, <=, >, >=, IN, CONTAINS, CONTAINS KEY
-  types::TypePtr type;          // type of the values: that of the part, or of an element (CONTAINS)
-  std::vector<TermPtr> values;  // one, or those of IN (x, y)
+  types::TypePtr type;          // type of the values: the type of the part, or of an element (CONTAINS)
+  std::vector<TermPtr> values;  // one value, or the values of IN (x, y)
   TermPtr list;                 // IN ?: the list of values
 };
 
 struct Conditions {
   enum class Kind : uint8_t { columns, exists, not_exists };
   Kind kind = Kind::columns;
-  std::vector<Condition> regular, statics;  // each in the order of the statement
+  std::vector<Condition> regular, statics;  // regular and static columns, each in the order of the statement
 
   bool is_about_existence() const { return kind != Kind::columns; }
 };

@@ -302,7 +302,7 @@ std::vector<uint16_t> partition_key_markers(const Modification& plan) {
   return markers;
 }
 
-// Checked after everything, including all of a batch, is bound.
+// Checks what can be checked only after everything is bound, including all statements of a batch.
 base::Status check_bound(const Modification& plan) {
   if (plan.is_counter && plan.attributes.timestamp)
     return base::invalid("Cannot provide custom timestamp for counter updates");

@@ -22,7 +22,7 @@ struct Attributes {
 // An operation on one column.
 struct Operation {
   enum class Kind : uint8_t {
-    set,               // c = x: one cell, or, for a multi-cell column, all of its elements replaced
+    set,               // c = x: writes one cell; for a multi-cell column, replaces all of its elements
     append,            // list: l = l + x
     prepend,           // list: l = x + l
     add_elements,      // set: s = s + x; map: m = m + x
@@ -41,10 +41,10 @@ struct Operation {
   };
   Kind kind = Kind::set;
   const schema::Column* column = nullptr;
-  TermPtr value;       // what is set, added or removed
+  TermPtr value;       // the value to set, add or remove
   TermPtr element;     // the index, key or set element
   uint16_t field = 0;  // the user type's field
-  FunctionPtr sum;     // add_value: the function that adds
+  FunctionPtr sum;     // for add_value, the function that adds
 
   bool reads_first() const {
     return kind == Kind::remove_values || kind == Kind::set_index || kind == Kind::remove_index ||
@@ -79,9 +79,10 @@ struct Modification {
   std::vector<Operation> static_operations;
   std::vector<Operation> row_operations;
 
-  bool names_rows = true;  // false: only the partition (static columns, partition deletion) or ranges of rows
+  // true: names rows; false: names only the partition (static columns, partition deletion) or ranges of rows.
+  bool names_rows = true;
   bool reads_first = false;  // an operation, an index or a view needs a read before the write
-  bool is_counter = false;   // of a counter table
+  bool is_counter = false;   // the statement is on a counter table
 
   std::unique_ptr<const Conditions> conditions;          // nullptr: none
   std::unique_ptr<const ConditionalResult> conditional;  // the columns of the result, if there are conditions

@@ -104,7 +104,7 @@ base::Status check_distinct(const Select& plan, const cql::Select& select,
         "columns.");
   std::vector<const schema::Column*> columns;
   for (const Input& input : plan.selection.inputs) columns.push_back(input.column);
-  // With IN on the partition key the result is sorted afterwards, so it must contain the ordering columns.
+  // With IN on the partition key the result is sorted after reading, so it must contain the ordering columns.
   if (plan.where->has_partition_in())
     for (const BoundOrdering& ordering : orderings) columns.push_back(ordering.column);
   std::vector<bool> requested(plan.table->partition_key_count);
@@ -202,7 +202,7 @@ base::Status bind_grouping(Binder& binder, Select& plan, const cql::Select& sele
   const schema::Table& table = *plan.table;
   const size_t keys = table.partition_key_count + table.clustering_count;
   auto grouping = std::make_unique<Select::Grouping>();
-  size_t next = 0;  // position in the primary key
+  size_t next = 0;  // position of the next column in the primary key
   for (const cql::ExpressionPtr& expression : select.group_by) {
     SIBYL_ASSIGN(const schema::Column* column, grouped_column(binder, plan, *expression, grouping->last));
     for (;; ++next) {
@@ -268,7 +268,7 @@ ResultMetadataPtr result_of(const Select& plan) {
   return metadata;
 }
 
-// Fills in where each input comes from.
+// Fills in the source of each input.
 void set_input_sources(Select& plan) {
   for (size_t i = 0; i < plan.selection.inputs.size(); ++i) {
     const schema::Column& column = *plan.selection.inputs[i].column;

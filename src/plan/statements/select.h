@@ -47,7 +47,7 @@ struct Select {
     int input = 0;
   };
   std::vector<InputSource> partition_inputs, clustering_inputs, static_inputs,
-      regular_inputs;  // each sorted by `at`
+      regular_inputs;  // each of these is sorted by `at`
   // Masked columns used in relations, ANN orders, or write times of collections and their elements. Such
   // queries could reveal their values, so the statement needs a permission for them.
   std::vector<const schema::Column*> restricted_masks;

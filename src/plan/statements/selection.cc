@@ -37,7 +37,7 @@ std::optional<Input::Kind> metadata_kind(const cql::FunctionCall& call) {
   return std::nullopt;
 }
 
-// `(u)`: parentheses, not a tuple.
+// Returns the operand of `(u)`, where the parentheses do not make a tuple.
 const cql::Expression* in_parentheses(const cql::Expression& expression) {
   const auto* tuple = std::get_if<cql::TupleLiteral>(&expression.node);
   return tuple != nullptr && tuple->elements.size() == 1 ? tuple->elements[0].get() : nullptr;
@@ -139,7 +139,7 @@ class SelectionScope final : public RowScope {
     return binds_key_ ? receiver.name : "[selection]";
   }
 
-  // True if binding failed for a reason other than an unknown name.
+  // True if binding failed for another reason than an unknown name.
   bool is_late() const { return is_late_; }
 
   // A whole selector.
@@ -191,7 +191,7 @@ class SelectionScope final : public RowScope {
 
   base::Result<TermPtr> inner(const cql::Expression& expression) { return selector(expression); }
 
-  // A key in brackets.
+  // Returns a key in brackets.
   base::Result<TermPtr> key(const cql::Expression& expression, const ColumnSpec& receiver) {
     const bool outer = std::exchange(binds_key_, true);
     auto bound = binder_.term(expression, receiver);

@@ -21,7 +21,7 @@ struct Input {
   Kind kind = Kind::value;
   Part part = Part::whole;
   uint16_t field = 0;
-  TermPtr from, to;  // element: from; slice: both, either may be nullptr
+  TermPtr from, to;  // elements use `from`; slices use both, of which either may be nullptr
 };
 
 struct Aggregate {
@@ -31,7 +31,7 @@ struct Aggregate {
 
 struct Output {
   int input = -1;  // the index of an input, or -1
-  TermPtr term;    // if input is -1
+  TermPtr term;    // the term, if `input` is -1
 };
 
 struct Selection {

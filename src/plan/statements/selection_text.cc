@@ -22,7 +22,7 @@ struct Namer {
     }
     return counted(std::visit(*this, expression.node));
   }
-  // Every level of a nested expression copies the texts of its parts.
+  // Counts the work, because every level of a nested expression copies the texts of its parts.
   static std::string counted(std::string text) {
     constexpr int64_t nanos_of_name = 200;
     base::count_work(nanos_of_name + static_cast<int64_t>(text.size()));

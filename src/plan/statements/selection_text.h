@@ -10,7 +10,8 @@ namespace sibyl::plan {
 // The name of a selector's result column. REQUIRES: `binder` has bound it and still has its
 // scope.
 std::string result_name(const cql::Expression& expression, const schema::Table& table, Binder& binder);
-// A selector as spelled in messages. Same as result_name(), except for casts to the type that it already has.
+// Returns a selector as it is spelled in messages. This is result_name(), except for casts to the type that
+// the operand already has.
 std::string selector_text(const cql::Expression& expression, const schema::Table& table,
                           const Binder& binder);
 

@@ -9,7 +9,7 @@ namespace sibyl::plan {
 
 base::Status refuse_without_login(const cql::CreateRole& statement);
 base::Status refuse_without_login(const cql::AlterRole& statement);
-// For all other statements of this kind.
+// Refuses all other statements of this kind.
 base::Status refuse_without_login();
 
 }  // namespace sibyl::plan

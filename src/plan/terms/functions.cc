@@ -187,7 +187,8 @@ class CallTerm final : public Term {
       values.push_back(value);
     }
     if (has_null && !function_->takes_nulls) return ValueView::null();
-    // The time that the slowest functions take for a byte. Functions that do more count it themselves.
+    // The time that the slowest functions take for each byte. Functions that take longer count their work
+    // themselves.
     constexpr int64_t nanos_of_call = 200, nanos_of_byte = 4;
     base::count_work(nanos_of_call + static_cast<int64_t>(bytes) * nanos_of_byte);
     return function_->evaluate(*function_, values, bindings, scratch);
@@ -518,7 +519,8 @@ base::Result<TermPtr> Binder::call(const cql::Expression& expression, const Colu
                     operation ? std::string(1, operation_symbol(function->name)) : function->qualified_name(),
                     function->returns->cql_name(), receiver.name, receiver.type->cql_name()));
   }
-  // Permissions are checked in Cassandra's order: in selections from the outside in.
+  // Permissions are checked in Cassandra's order: in selections, an outer call before the calls in its
+  // arguments.
   if (scope_ != nullptr) add_call(*function);
   for (size_t i = arguments.size(); i < call.arguments.size(); ++i) {
     SIBYL_ASSIGN(TermPtr argument, term(*call.arguments[i], argument_spec(receiver, *function, i)));

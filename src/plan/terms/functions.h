@@ -19,7 +19,7 @@
 
 namespace sibyl::plan {
 
-// Accumulates the rows of one group. Not thread-safe.
+// Accumulates the rows of one group into a value. Not thread-safe.
 class Accumulator {
  public:
   virtual ~Accumulator() = default;
@@ -41,7 +41,7 @@ struct Function {
   types::TypePtr returns;
   Evaluate evaluate = nullptr;
   Accumulate accumulate = nullptr;
-  bool is_pure = true;       // same arguments, same result
+  bool is_pure = true;       // the same arguments always give the same result
   bool takes_nulls = false;  // if false, a null argument gives null without a call
   bool takes_empty = false;  // if false, empty arguments of types like int count as null
   bool from_factory = false;
@@ -61,9 +61,10 @@ struct FactoryCall {
   std::string_view name;
   std::vector<types::TypePtr> argument_types;  // nullptr if unknown
   std::vector<std::string> argument_texts;     // for errors
-  std::vector<size_t> array_sizes;             // of arguments written as [a, b, c]; otherwise 0
-  types::TypePtr receiver_type;                // nullptr in selections
-  const schema::Table* table = nullptr;        // the statement's table
+  // The sizes of arguments that are written as [a, b, c]; 0 for others.
+  std::vector<size_t> array_sizes;
+  types::TypePtr receiver_type;          // nullptr in selections
+  const schema::Table* table = nullptr;  // the statement's table
 };
 using Factory = base::Result<FunctionPtr> (*)(const FactoryCall& call);
 
@@ -91,7 +92,8 @@ class FunctionRegistry {
   void add_factory(std::string name, Factory factory);
 
  private:
-  FunctionRegistry();                                           // with all groups of src/plan/functions
+  // The registry has all groups of src/plan/functions.
+  FunctionRegistry();
   std::vector<std::pair<std::string, FunctionEntry>> entries_;  // sorted by name
 };
 

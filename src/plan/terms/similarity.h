@@ -14,7 +14,7 @@ namespace sibyl::plan {
 
 enum class Similarity { cosine, dot_product, euclidean };
 
-// The function with this name in an index's options, in any case; nullopt if there is none.
+// Returns the function with this name in the options of an index, in any case; nullopt if there is none.
 std::optional<Similarity> similarity_of(std::string_view name);
 
 // REQUIRES: both have the same number of elements. The cosine of a zero vector is NaN.

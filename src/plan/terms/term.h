@@ -24,7 +24,7 @@ using types::ValueView;
 
 // The values that one execution provides.
 struct Bindings {
-  std::span<const ValueView> values;  // one per marker; missing ones are unset
+  std::span<const ValueView> values;  // values of the markers; missing ones are unset
   int64_t now_micros = 0;             // the request's time: now(), toTimestamp(now()), TTL arithmetic
   // Selections only (selection.h): the current row's inputs, and the results of aggregates so far.
   std::span<const ValueView> inputs;
@@ -32,7 +32,7 @@ struct Bindings {
   bool unmasked = true;  // show the values of masked columns (masks.h)
 };
 
-// Owns values that evaluation has computed until the request ends. One per request; not thread-safe.
+// Owns the values that evaluation computes, until the request ends. One per request; not thread-safe.
 class Scratch {
  public:
   BytesView keep(Bytes bytes) {
@@ -45,7 +45,8 @@ class Scratch {
   }
 
  private:
-  // Even an empty deque allocates memory, and most requests keep nothing.
+  // An empty deque allocates memory too, and most requests keep nothing. So the deque is created when it is
+  // needed.
   std::optional<std::deque<Bytes>> kept_;
 };
 
@@ -172,7 +173,9 @@ class Binder {
   bool is_compute_heavy_ = false;
   std::vector<CalledFunction> calls_;
   std::vector<schema::UserTypePtr> user_types_;
-  std::string function_keyspace_;  // for calls without a keyspace: the keyspace of the statement's table
+  // For calls without a keyspace: the keyspace in which functions are looked up, which is that of the
+  // statement's table.
+  std::string function_keyspace_;
   RowScope* scope_ = nullptr;
   std::map<std::pair<const cql::Expression*, types::TypePtr>, base::Result<FunctionPtr>> resolved_;
 };
@@ -182,7 +185,8 @@ ColumnSpec spec_of(const schema::Table& table, const schema::Column& column);
 // Receivers inside a receiver: `idx(l)`, `key(m)`, `value(c)`, `t[0]`, `u.field`.
 ColumnSpec index_spec(const ColumnSpec& list);
 ColumnSpec key_spec(const ColumnSpec& map);
-ColumnSpec value_spec(const ColumnSpec& collection);  // also elements of sets and vectors
+// The receiver of values; for sets and vectors, of elements.
+ColumnSpec value_spec(const ColumnSpec& collection);
 ColumnSpec component_spec(const ColumnSpec& tuple, size_t component);
 ColumnSpec field_spec(const ColumnSpec& udt, size_t field);
 

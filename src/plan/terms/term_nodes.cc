@@ -28,7 +28,8 @@ base::Result<ValueView> MarkerTerm::evaluate(const Bindings& bindings, Scratch& 
   if (type_->kind() != Kind::set && type_->kind() != Kind::map) return value;
   // Clients may send the elements of sets and maps in any order.
   SIBYL_ASSIGN(types::Elements elements, types::split(*type_, value.bytes));
-  constexpr int64_t nanos_of_element = 400;  // for comparing it, and for sorting unsorted ones
+  // The time for comparing an element, or for sorting it if elements are not sorted.
+  constexpr int64_t nanos_of_element = 400;
   base::count_work(static_cast<int64_t>(elements.size()) * nanos_of_element);
   const size_t step = type_->kind() == Kind::map ? 2 : 1;
   bool sorted = true;

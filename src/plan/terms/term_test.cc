@@ -51,7 +51,8 @@ TEST_F(TermTest, CallsAndArithmeticFindTheirSignature) {
 }
 
 TEST_F(TermTest, ExtremeNumbersAndTimesAreCheapAndDoNotOverflow) {
-  const std::string huge = "blob_as_decimal(0x88ca6c0001)";  // 1e2000000000, which no literal can express
+  // This is 1e2000000000, which no literal can express.
+  const std::string huge = "blob_as_decimal(0x88ca6c0001)";
   EXPECT_EQ(value("round(1e-2000000000)", "decimal"), "0");
   EXPECT_EQ(value("round(" + huge + ")", "decimal"), "The result of round is too large");
   EXPECT_NE(value(huge + " + 1.5", "decimal"), "");

@@ -81,7 +81,7 @@ struct Printer {
 
 }  // namespace
 
-// Every level of a nested expression copies the texts of its parts.
+// Each level of a nested expression copies the texts of its parts, so the copies are counted as work.
 std::string text_of(const cql::Expression& expression) {
   std::string text = std::visit(Printer{}, expression.node);
   base::count_work(nanos_of_text + static_cast<int64_t>(text.size()));

@@ -107,7 +107,7 @@ TypePtr preferred_literal_type(const cql::Literal& literal) {
     }
     case cql::Literal::Kind::floating: {
       const auto decimal = types::parse_decimal(literal.text);
-      if (!decimal) return types::scalar(Kind::double_);  // NaN and the infinities
+      if (!decimal) return types::scalar(Kind::double_);  // these are NaN and the infinities
       const auto rounded = types::from_string(*types::scalar(Kind::double_), literal.text);
       if (!rounded) return types::scalar(Kind::decimal);
       const auto again = types::parse_decimal(types::format_double(types::decode_double(*rounded)));
@@ -164,7 +164,7 @@ Fit weaker(Fit left, Fit right) {
 }  // namespace
 
 namespace {
-// Whether a type is frozen affects how a column is stored, not its value.
+// Ignores frozen, which affects how a column is stored but not its value.
 bool same_value(const types::Type& left, const types::Type& right) {
   if (same(left, right)) return true;
   const bool has_cells = left.is_collection() || left.kind() == Kind::udt;
@@ -347,7 +347,7 @@ base::Result<TypePtr> map_type(Binder& binder, const cql::MapLiteral& map) {
 }
 
 base::Result<TypePtr> tuple_type(Binder& binder, const cql::TupleLiteral& tuple) {
-  // One element in parentheses may be a tuple or just an expression in parentheses.
+  // One element in parentheses may be a tuple, or just an expression in parentheses.
   if (tuple.elements.size() == 1) return nullptr;
   std::vector<TypePtr> components;
   for (const cql::ExpressionPtr& element : tuple.elements) {

@@ -13,7 +13,7 @@
 namespace sibyl::plan {
 
 struct UserAggregation {
-  FunctionPtr state, final;  // final is nullptr if the state is the result
+  FunctionPtr state, final;  // `final` is nullptr if the state is the result
   std::optional<Bytes> initial;
 };
 

@@ -161,7 +161,7 @@ class Resolver {
   const schema::Keyspace& keyspace_;
 };
 
-// The same type with other parameters.
+// Returns the same type with other parameters.
 TypePtr rebuild(const types::Type& type, std::vector<TypePtr> parameters) {
   switch (type.kind()) {
     case Kind::list:
