@@ -1,4 +1,4 @@
-// An exception fails only its own request. The server, the connection and all counts stay intact.
+// Tests that an exception fails only its own request. The server, the connection and all counts stay intact.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

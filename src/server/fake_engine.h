@@ -232,7 +232,7 @@ class FakeEngine final : public engine::Planner,
     words >> command >> argument;
     execute::ResultSet result;
     result.warnings = plan->warnings;
-    // Runs until it is interrupted; the second attempt completes.
+    // The statement runs until it is interrupted. The second attempt completes.
     if (command == "last" && ++lasting_runs == 1) {
       base::Status wanted;
       while (wanted) wanted = request.interrupt->check();

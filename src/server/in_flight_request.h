@@ -31,9 +31,10 @@ using ConnectionPtr = boost::intrusive_ptr<Connection>;
 struct LoginAttempt {
   auth::Credentials credentials;
   std::string address;
-  bool has_waited = false;                           // delayed with the other attempts of its address
-  std::chrono::steady_clock::time_point give_up_at;  // when a login that waits for its address is
-                                                     // refused
+  // Has been delayed together with the other attempts of its address.
+  bool has_waited = false;
+  // The time at which a login that waits for its address is refused.
+  std::chrono::steady_clock::time_point give_up_at;
   base::Result<const auth::Login*> result;
 };
 
@@ -59,9 +60,9 @@ struct InFlightRequest final : execute::Interrupt {
   int16_t stream = 0;
   protocol::Opcode opcode = protocol::Opcode::query;
   size_t result_bytes = 0;                       // size of the result while it waits for its reactor
-  std::chrono::steady_clock::time_point queued;  // when it was submitted to the pool
+  std::chrono::steady_clock::time_point queued;  // the time at which it was submitted to the pool
   std::chrono::steady_clock::time_point arrived, started;
-  mutable std::chrono::steady_clock::time_point deadline = never;  // after which check() fails
+  mutable std::chrono::steady_clock::time_point deadline = never;  // check() fails after this time
   bool may_run_long = false;                                       // reads a user table of any size
   bool is_pooled = false;                                          // was submitted to the pool
   bool takes_room = false;    // counts against the limit of the pool's queue
@@ -70,7 +71,7 @@ struct InFlightRequest final : execute::Interrupt {
   bool is_compute_heavy = false;
   bool completed_inline = false;            // completed inside execute(); the reactor finishes it immediately
   bool is_on_reactor = false;               // runs on its reactor, which it must leave at `deadline`
-  mutable ReactorTime reactor_time;         // may postpone that deadline
+  mutable ReactorTime reactor_time;         // it may postpone the deadline
   mutable bool must_leave_reactor = false;  // check() has failed because of that deadline
 
   protocol::Query query;

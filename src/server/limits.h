@@ -14,7 +14,8 @@ struct Limits {
   size_t connections_per_address = 0;  // 0: as many as `connections`
   size_t frame_body_bytes = 16u << 20;
   size_t result_bytes = 248u << 20;  // rows of one response; a larger result is refused
-  // Per connection. At either limit, nothing more is read from the connection until it is at half.
+  // Limits of one connection. At one of them, nothing more is read from the connection until it is at half of
+  // the limit.
   size_t requests_in_flight = 2048;
   size_t bytes_in_flight = 32u << 20;
   // For all connections together.
@@ -35,14 +36,14 @@ struct Limits {
   // A request that has waited longer for its reactor or for a pool thread is not run. It is answered
   // OVERLOADED.
   std::chrono::milliseconds queue_timeout{2'000};
-  // The time limits for reading a page: the first if the statement names its partitions, the second if it
-  // does not.
+  // The time limits for reading a page. The first one applies if the statement names its partitions, the
+  // second one if it does not.
   std::chrono::milliseconds read_timeout{5'000}, range_timeout{10'000};
   std::chrono::milliseconds handshake_timeout{30'000};
   // Closes a connection that in this time reads none of its pending results, or sends less than 64 KiB of an
-  // incomplete message. When unsent results have reached total_unsent_bytes, a sixth of the time applies to
-  // them. When incomplete messages are near total_incoming_bytes, at most contended_message_timeout applies to
-  // those.
+  // incomplete message. When unsent results have reached total_unsent_bytes, clients have a sixth of the time
+  // to read. When incomplete messages are near total_incoming_bytes, clients have at most
+  // contended_message_timeout to send.
   std::chrono::milliseconds unsent_timeout{30'000};
   std::chrono::milliseconds contended_message_timeout{1'000};
   // Closes a connection that sends no request for this time; 0: never.

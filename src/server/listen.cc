@@ -20,7 +20,7 @@ std::string place(const std::string& host, uint16_t port) {
   return is_v6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
-// The hint for the operator.
+// Returns the hint for the operator.
 std::string hint_of(const boost::system::error_code& error) {
   if (error == boost::asio::error::address_in_use)
     return "Another program listens there, perhaps another server: `ss -ltnp` shows it. Stop it, or choose "

@@ -60,7 +60,7 @@ Reactor* Reactor::current() {
   return current_reactor;
 }
 
-// Exceptions of requests and connections are caught before they get here.
+// Exceptions of requests and connections do not get here: they are caught before.
 void Reactor::run() {
   current_reactor = this;
   while (true) {
@@ -301,7 +301,7 @@ void Reactor::tick() {
   const auto now = std::chrono::steady_clock::now();
   const std::vector<Connection*> all(connections_.begin(), connections_.end());
   for (Connection* connection : all) connection->run_or_close([&] { connection->check_deadline(now); });
-  // Held requests of slow clients must not make other clients wait.
+  // Held requests of slow clients must not make other clients wait, so they are refused.
   if (!starved_.empty() && shared_.load.is_full())
     for (const auto& reactor : shared_.reactors)
       if (reactor->load().held_requests() > 0) reactor->refuse_held();

@@ -84,7 +84,7 @@ class Reactor {
 
   boost::asio::io_context& context() { return context_; }
   Shared& shared() { return shared_; }
-  // The reactor whose thread this is, or nullptr.
+  // Returns the reactor of the current thread, or nullptr.
   static Reactor* current();
 
   // --- Thread-safe.
@@ -105,14 +105,14 @@ class Reactor {
   void begin_drain();
   // Closes every connection immediately.
   void abandon();
-  // Stops the thread and waits for it. REQUIRES: no requests are in flight.
+  // Ends the thread and waits for it. REQUIRES: no requests are in flight.
   void join();
   // Called when a request has its result. Queues it to be finished on this reactor's thread.
   void enqueue_completed(InFlightRequest& request);
 
-  // ReactorLoad says which of its methods are thread-safe.
+  // See ReactorLoad for which of its methods are thread-safe.
   ReactorLoad& load() { return load_; }
-  // RequestMetrics says which of its methods are thread-safe.
+  // See RequestMetrics for which of its methods are thread-safe.
   RequestMetrics& metrics() { return metrics_; }
 
   // --- Only on this reactor's thread.
@@ -166,10 +166,10 @@ class Reactor {
   boost::asio::steady_timer timer_;
   LagProbe probe_;
   std::atomic<InFlightRequest*> completed_{nullptr};
-  WakeEvent completed_event_;                     // after a request was added to an empty completed_
-  std::unordered_set<Connection*> connections_;   // the set holds one reference to each
+  WakeEvent completed_event_;                     // notified after a request was added to an empty completed_
+  std::unordered_set<Connection*> connections_;   // the set holds one reference to each connection
   std::list<Connection*> unauthenticated_;        // connections that have not logged in, oldest first
-  std::atomic<size_t> unauthenticated_count_{0};  // size of unauthenticated_, for other threads
+  std::atomic<size_t> unauthenticated_count_{0};  // the size of unauthenticated_, which other threads read
   std::vector<ConnectionPtr> unsent_, scratch_;
   // Connections that mark_starved() was called for. Those that were served during a retry go to served_,
   // which becomes the end of the list.

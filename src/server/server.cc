@@ -130,7 +130,7 @@ void Server::Impl::accept() {
 void Server::Impl::on_accept(const error_code& error, tcp::socket socket) {
   if (error == asio::error::operation_aborted) return;
   if (error) {
-    // The process is probably out of descriptors. An immediate retry would spin.
+    // The process probably has no descriptors left. An immediate retry would repeat without a pause.
     spdlog::warn("cannot accept a connection: {}", error.message());
     retry->expires_after(accept_retry);
     retry->async_wait([this](const error_code& cancelled) {

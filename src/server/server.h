@@ -64,7 +64,7 @@ class Server {
 
   // The server's own measurements. Valid until stop().
   const engine::Monitor& monitor() const;
-  // What /status shows, as JSON. Valid until stop(). Thread-safe.
+  // The status that /status shows, as JSON. Valid until stop(). Thread-safe.
   std::string status() const;
 
   // Stops accepting and reading, and waits at most `timeout` for requests in flight to be answered. Then

@@ -223,7 +223,7 @@ TEST_F(ServerTest, UnauthenticatedConnectionsMakeRoom) {
   limits.connections = rounds + 4;
   restart(limits);
   std::vector<std::unique_ptr<Client>> unauthenticated_connections,
-      known;  // kept open, because the server notices a close late
+      known;  // kept open, because the server notices closed connections late
   for (size_t i = 0; i < rounds; ++i) {
     unauthenticated_connections.push_back(std::make_unique<Client>(port()));
     known.push_back(std::make_unique<Client>(port()));

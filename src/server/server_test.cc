@@ -206,7 +206,7 @@ TEST_F(ServerTest, TracesAreShownAndNamedInTheAnswer) {
   EXPECT_EQ(cut.at("bound_var_0_a").size(), 1004u);
   EXPECT_EQ(cut.at("bound_var_1_b"), "<5000 bytes>");
 
-  // Errors also carry the trace id. Requests that cannot be traced are answered without one.
+  // Error responses have the trace id too. Requests that cannot be traced are answered without one.
   query.text = "fail because";
   query.parameters.values.clear();
   body.clear();

@@ -111,7 +111,7 @@ TEST_P(ServerV5Test, CorruptSegmentsCloseTheConnection) {
 TEST_P(ServerV5Test, CutOffMessagesCloseTheConnection) {
   Client client(port());
   startup(client);
-  // Two messages in one segment; the second claims a byte more than the segment holds.
+  // There are two messages in one segment. The second one claims a byte more than the segment holds.
   const std::string first = Client::query_frame("void", 3, Version::v5);
   std::string second = Client::query_frame("void", 4, Version::v5);
   second[8] = static_cast<char>(second[8] + 1);
@@ -132,7 +132,7 @@ TEST_P(ServerV5Test, RefusedMessagesDoNotCloseTheConnection) {
   restart(limits);
   Client client(port());
   startup(client);
-  // Too long, an unknown opcode, the wrong version.
+  // These frames are invalid: too long, with an unknown opcode, or with the wrong version.
   client.send_frames(Client::query_frame(std::string(400'000, 'x'), 5, Version::v5));
   const Answer answer = client.read();
   EXPECT_EQ(answer.header.stream, 5);

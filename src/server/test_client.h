@@ -191,7 +191,7 @@ class Client {
   bool has_segments_ = false;
   protocol::Compression compression_ = protocol::Compression::none;
   std::string received_;
-  std::string frames_;  // received in segments and not yet parsed
+  std::string frames_;  // bytes that were received in segments and not yet parsed
 };
 
 class ServerTest : public testing::Test {

@@ -16,9 +16,11 @@ using protocol::FrameStep;
 
 namespace {
 
-constexpr size_t max_logins_per_address = 8;                  // in the pool, queued or running
-constexpr auth::Attempts::Duration login_retry_interval{20};  // checks for a free place
-constexpr auth::Attempts::Duration max_login_wait{10'000};    // then the login is refused
+// Limit of the logins of one address that are in the pool, whether they wait or run.
+constexpr size_t max_logins_per_address = 8;
+constexpr auth::Attempts::Duration login_retry_interval{20};  // how often a waiting login checks for a free
+                                                              // place
+constexpr auth::Attempts::Duration max_login_wait{10'000};    // a login that waits longer is refused
 
 void wipe(std::string& secret) {
   explicit_bzero(secret.data(), secret.size());

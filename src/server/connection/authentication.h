@@ -30,7 +30,8 @@ class Authentication {
   Authentication(const Authentication&) = delete;
   Authentication& operator=(const Authentication&) = delete;
 
-  // Answers, or starts an attempt: a request that the pool of logins completes. `body` is the message's.
+  // Answers the message, or starts an attempt, which is a request that the login pool completes. `body` is
+  // that of the message.
   void handle_response(const protocol::FrameStep& step, protocol::BytesView body);
   // Sends the response to an attempt that has completed.
   void finish(const InFlightRequest& request);

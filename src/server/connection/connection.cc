@@ -231,8 +231,8 @@ void Connection::send() {
   if (writer_.unsent() != backlog_.unsent()) count_unsent();
   if (writer_.unsent() == 0) on_all_sent();
   backlog_.release_if_read();
-  // A starved connection is resumed by the reactor. Others resume in a later round: if they resumed here, one
-  // fast client could keep this round from ending.
+  // A starved connection is resumed by the reactor. Other connections resume in a later round. If they
+  // resumed here, one fast client could keep this round from ending.
   if (flow_.is_stopped() && !is_marked_starved_) yield();
 }
 

@@ -59,12 +59,12 @@ class Connection {
   // From now on frames are in segments, in both directions.
   void use_segments(protocol::Compression compression);
 
-  // ResultBacklog says which of its methods are thread-safe.
+  // See ResultBacklog for which of its methods are thread-safe.
   ResultBacklog& backlog() { return backlog_; }
   MessageHandler& handler() { return handler_; }
   // True once the client has disconnected. Thread-safe.
   bool is_closed() const { return backlog_.is_closed(); }
-  // The client's, numeric, without the port.
+  // The client's address: numeric, without the port.
   const std::string& address() const { return handler_.address(); }
   // The address of the socket's other end: the client, or a relay.
   const std::string& peer_address() const { return peer_address_; }
@@ -90,7 +90,7 @@ class Connection {
   void read();
   void on_received(size_t size);
   void parse();
-  // Each returns false if parsing must stop: more bytes are needed, or a limit was reached.
+  // Each of these returns false if parsing must stop: more bytes are needed, or a limit was reached.
   bool parse_next();
   bool take_segment();
   bool take_frame();
@@ -132,7 +132,7 @@ class Connection {
   void watch_unsent(TimePoint now);
   // Counts the unsent bytes, and starts or stops watching them.
   void count_unsent();
-  // Records that the received bytes have been waiting since now or earlier.
+  // Records that all bytes received so far had arrived at this time.
   void mark_waiting();
   void rest();
   void wait_readable();
@@ -142,7 +142,7 @@ class Connection {
   Reactor& reactor_;
   boost::asio::ip::tcp::socket socket_;
   const std::string peer_address_;
-  base::Bytes relay_header_;        // the part received so far
+  base::Bytes relay_header_;        // the part of the header received so far
   std::unique_ptr<TlsStream> tls_;  // nullptr: not encrypted
   uint32_t references_ = 0;
 
@@ -159,8 +159,8 @@ class Connection {
   bool is_waiting_writable_ = false;
   bool is_resting_ = false;      // idle, without spare receive memory
   bool tls_has_more_ = false;    // tls_ may hold bytes that it has already read from the socket
-  TimePoint deadline_;           // of the handshake, or of lingering
-  TimePoint last_received_;      // when bytes were last received
+  TimePoint deadline_;           // deadline of the handshake, or of lingering
+  TimePoint last_received_;      // the time when bytes were last received
   ProgressWatch unsent_watch_;   // progress: bytes that the client has acknowledged
   ProgressWatch message_watch_;  // progress: bytes received since watched_message_
   uint64_t watched_message_ = 0;
@@ -169,7 +169,7 @@ class Connection {
   friend class Reactor;
   bool is_marked_unsent_ = false;
   bool is_marked_starved_ = false;
-  bool is_yielded_ = false;          // the turn ended with work left; resumes after the other connections
+  bool is_yielded_ = false;          // the turn ended with work left; the connection resumes after the others
   bool is_unauthenticated_ = false;  // in the reactor's list of connections that have not logged in
   std::list<Connection*>::iterator unauthenticated_position_;
 };

@@ -1,4 +1,5 @@
-// The beginning of connections: headers of relays, detection of TLS, handshake; and encrypted reading.
+// The first steps of a connection: the header of a relay, the detection of TLS and the TLS handshake. Also
+// reads of encrypted connections.
 #include <spdlog/spdlog.h>
 
 #include <boost/asio/post.hpp>
@@ -12,7 +13,7 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using Outcome = TlsStream::Outcome;
 
-// The first byte decides, because no frame and no ClientHello begins like the header of a relay.
+// Detects a relay by the first byte: no frame and no ClientHello begins like the header of a relay.
 void Connection::detect_relay() {
   when_readable(&Connection::choose_relay);
 }
@@ -35,7 +36,7 @@ void Connection::choose_relay() {
   begin();
 }
 
-// The first byte decides, because a ClientHello begins with a byte that is not a version of the native
+// Detects TLS by the first byte: a ClientHello begins with a byte that is not a version of the native
 // protocol.
 void Connection::detect_tls() {
   when_readable(&Connection::choose_tls);

@@ -1,4 +1,4 @@
-// Timeouts of idle and slow clients.
+// Timeouts for idle and slow clients.
 #include <spdlog/spdlog.h>
 #include <sys/ioctl.h>
 
@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// Shortens Limits::unsent_timeout for results while unsent results hold too much memory.
+// Limits::unsent_timeout is divided by this for results while unsent results hold too much memory.
 constexpr int overload_timeout_divisor = 6;
 
 }  // namespace
@@ -96,8 +96,8 @@ void Connection::watch_incoming(TimePoint now) {
   reactor_.arm_sweep(now);
 }
 
-// A pending read uses the receive memory. So the read is cancelled, and wait_readable() waits without memory.
-// An encrypted connection never holds memory while it waits.
+// A pending read uses the receive memory, so it is cancelled. Then wait_readable() waits without memory. An
+// encrypted connection never holds memory while it waits.
 void Connection::rest() {
   if (!is_reading_ || tls_) return;
   is_resting_ = true;

@@ -220,7 +220,7 @@ base::Status decode(InFlightRequest& request, BytesView body, Version version, c
 
 // True for a read of many rows without paging, or with large pages.
 bool reads_many(const InFlightRequest& request) {
-  constexpr int32_t quick_page = 5000;  // the default of drivers
+  constexpr int32_t quick_page = 5000;  // this is the default of drivers
   if (request.engine_request.page_size > 0 && request.engine_request.page_size <= quick_page) return false;
   return request.plan->profile.is_read() && request.plan->profile.reads_slice;
 }
@@ -251,7 +251,7 @@ base::Status decode_request(InFlightRequest& request, BytesView body, Version ve
 }
 
 bool is_long(const InFlightRequest& request, BytesView body) {
-  constexpr size_t quick_text = 64u << 10;  // takes a few milliseconds to parse if it is full of short words
+  constexpr size_t quick_text = 64u << 10;  // takes a few milliseconds to parse if it consists of short words
   return body.size() > quick_text && request.opcode != Opcode::execute;
 }
 
@@ -287,7 +287,7 @@ void remember_slow_plan(const plan::Prepared& plan) {
 }
 
 bool may_take_long(const InFlightRequest& request, size_t body_bytes) {
-  constexpr size_t quick_values = 256u << 10;  // larger values, such as long collections, take long to check
+  constexpr size_t quick_values = 256u << 10;  // Larger values, such as long collections, take long to check.
   if (body_bytes > quick_values) return true;
   const auto is_long = [](const plan::Prepared& plan) {
     return plan.profile.may_block || plan.profile.is_compute_heavy || is_slow(plan);

@@ -42,7 +42,7 @@ void choose_metadata(const InFlightRequest& request, const execute::ResultSet& r
   if (!request.is_execute) return;
   const bool is_as_prepared = result.metadata == request.plan->result;
   if (!protocol::has_result_metadata_ids(version)) {
-    // Several drivers keep the columns of the first PREPARE, even when they prepare again.
+    // Some drivers keep the columns of the first PREPARE, even if they prepare the statement again.
     header.skip_metadata &= is_as_prepared && request.plan->redefinition == nullptr;
     return;
   }

@@ -23,9 +23,8 @@ bool FlowControl::is_over_limit(size_t unsent, size_t divisor) {
   return true;
 }
 
-// A connection that has stopped at a limit resumes at half of it, so that it does not stop and
-// resume for every request. A request that has waited too long proceeds, because refusing it takes
-// no time.
+// A connection that has stopped at a limit resumes at half of the limit, so that it does not stop and resume
+// for every request. A request that has waited too long proceeds, because refusing it takes no time.
 FlowControl::Verdict FlowControl::check(size_t unsent, uint64_t position, const Round& round) {
   is_at_limit_ = is_over_limit(unsent, is_at_limit_ ? 2 : 1);
   is_stopped_ = true;

@@ -33,14 +33,14 @@ class FlowControl {
 
   enum class Verdict : uint8_t {
     proceed,
-    at_limit,      // resume once responses were sent
-    others_first,  // resume when the reactor retries: Reactor::mark_starved()
-    turn_over,     // resume after the other connections: Reactor::mark_yielded()
+    at_limit,      // resumes once responses were sent
+    others_first,  // wait; Reactor::mark_starved() makes the reactor try again later
+    turn_over,     // wait; Reactor::mark_yielded() makes it resume after the other connections
   };
   // The reactor's present round.
   struct Round {
     Duration turn;             // the length of one connection's turn
-    bool has_starved = false;  // connections wait because of a limit shared by all
+    bool has_starved = false;  // connections wait because a limit for all connections was reached
   };
 
   // The arguments must outlive this object. `own` is the load of the connection's reactor.
@@ -61,7 +61,7 @@ class FlowControl {
   }
   size_t requests() const { return requests_; }
 
-  // The connection's turn. taken() is the number of frames that it has handled so far.
+  // Begins the connection's turn. taken() returns the number of frames handled in this turn so far.
   void begin_turn(TimePoint now) {
     taken_ = 0;
     turn_began_ = now;
@@ -72,7 +72,7 @@ class FlowControl {
   // Decides about the next frame. `unsent`: bytes of responses that are to be sent. `position`: where the frame
   // begins in the stream of received bytes. Anything but `proceed` stops the connection.
   Verdict check(size_t unsent, uint64_t position, const Round& round);
-  // Stops the connection for another reason. A later check() may let it proceed.
+  // Stops the connection for a reason that check() does not know. A later check() may let it proceed.
   void stop() { is_stopped_ = true; }
   // Clears the stop, because the connection will handle no more frames.
   void clear_stop() { is_stopped_ = false; }
@@ -98,7 +98,7 @@ class FlowControl {
   RateLimiter& rate_;
   size_t requests_ = 0, request_bytes_ = 0;
   bool is_stopped_ = false;
-  bool is_at_limit_ = false;  // stopped at a limit of this connection
+  bool is_at_limit_ = false;  // the connection has stopped at one of its own limits
   uint32_t taken_ = 0;
   TimePoint turn_began_;
   TimePoint paused_until_;  // set by the limit on requests per second

@@ -69,7 +69,7 @@ TEST_F(FlowControlTest, StopsAtTheLimitOfRequestsAndResumesAtHalf) {
   flow_->remove_request(1);
   EXPECT_EQ(check(), Verdict::proceed);
   EXPECT_FALSE(flow_->is_stopped());
-  // Not stopped: the whole limit applies again.
+  // The connection is not stopped, so the whole limit is valid again.
   for (int i = 4; i < 9; ++i) flow_->add_request(1);
   EXPECT_EQ(check(), Verdict::proceed);
 }
@@ -98,7 +98,7 @@ TEST_F(FlowControlTest, AConnectionWithNothingInFlightWaitsOnlyForTheServersLimi
   EXPECT_EQ(check(), Verdict::proceed);
   flow_->add_request(1);
   EXPECT_EQ(check(), Verdict::others_first);
-  own_.count_held(1);  // held requests delay no others
+  own_.count_held(1);  // held requests do not delay others
   EXPECT_EQ(check(), Verdict::proceed);
   own_.count_held(-1);
   flow_->remove_request(1);

@@ -4,8 +4,8 @@
 //   prepare(), commit() ─▶ received bytes ─ open_segment() ─▶ payload ─▶ peek(), frame(), pop()
 //
 // 1. Frames are parsed in place. A caller that keeps a frame must keep a reference to chunk().
-// 2. The reader looks at one frame at a time, and consumes it only when pop() is called. So the caller may
-//    stop at any frame, and ask for it again later.
+// 2. The reader parses one frame at a time, and consumes it only when pop() is called. So the caller may stop
+//    at any frame, and ask for it again later.
 // 3. Memory grows with the bytes received, never with the length that a client claims. The caller bounds the
 //    sum over all connections (incoming_reservation.h).
 // 4. Protocol v5 sends frames in segments, with checksums. A frame that is split over several segments is
@@ -31,7 +31,7 @@ class FrameReader {
     segment,     // call open_segment()
     frame,       // frame() is complete, refused or fatal
   };
-  // How much of an incomplete message has been received, and its size. {0, 0}: no message has begun.
+  // How many bytes of an incomplete message have been received, and its size. {0, 0}: no message has begun.
   struct Progress {
     size_t held = 0, size = 0;
   };
@@ -61,7 +61,7 @@ class FrameReader {
     has_segments_ = true;
     segment_compression_ = compression;
   }
-  // Looks at the front. `body_limit`: a frame with a larger body is refused.
+  // Parses the front without consuming it. `body_limit`: a frame with a larger body is refused.
   Next peek(size_t body_limit);
   // The result of peek(). Kind::refused and Kind::fatal have an error for the client; nothing that follows a
   // fatal frame can be parsed. Valid until the next call of a method that is not const.
@@ -80,9 +80,9 @@ class FrameReader {
 
   // --- Progress.
 
-  // The incomplete frame or segment at the front, after Next::incomplete.
+  // The progress of the incomplete frame or segment at the front, after Next::incomplete.
   Progress front() const { return {wanted_ == 0 ? 0 : received_.unread().size(), wanted_}; }
-  // The incomplete frame in the segments opened so far.
+  // The progress of the incomplete frame in the segments that were opened so far.
   Progress split_frame() const {
     if (!split_.is_begun()) return {};
     return {split_.held() + received_.unread().size(), split_.step().size};
@@ -107,14 +107,14 @@ class FrameReader {
 
   ReceiveBuffer received_;
   uint64_t position_ = 0;
-  size_t skip_ = 0;    // bytes of handled or refused frames still to be consumed
+  size_t skip_ = 0;    // bytes of handled or refused frames that are still to be removed
   size_t wanted_ = 0;  // size of the incomplete frame or segment at the front
   protocol::FrameStep frame_;
 
   bool has_segments_ = false;
   protocol::Compression segment_compression_ = protocol::Compression::none;
   protocol::SegmentStep segment_;  // found by peek()
-  // The rest of the segment that was opened last.
+  // the rest of the segment that was opened last
   ChunkPtr payload_chunk_;
   protocol::BytesView payload_;
   protocol::LargeFrame split_;

@@ -31,10 +31,10 @@ TEST_F(IncomingReservationTest, CountsWhatAMessageTakes) {
   };
   const std::vector<Case> cases = {
       {0, 0, 0, 0},
-      {100, 4'000, 0, 0},                    // every connection has a buffer of this size
+      {100, 4'000, 0, 0},                    // every connection has a buffer of this size anyway
       {2'000, 400'000, 0, 0},                // the buffer holds twice the received bytes
       {5'000, 400'000, 10'000, 0},           // too few bytes to trust the claimed length
-      {25'000, 400'000, 0, 400'000},         // a sixteenth has been received
+      {25'000, 400'000, 0, 400'000},         // a sixteenth of the message has been received
       {200'000, 10'000'000, 0, 10'000'000},  // no other message has a reservation
   };
   for (const Case& one : cases) {

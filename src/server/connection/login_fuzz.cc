@@ -32,7 +32,8 @@ using protocol::Version;
 
 struct Exchange {
   Exchange() {
-    spdlog::set_level(spdlog::level::err);  // every refused login is logged as a warning
+    // The log must not show warnings: every refused login would be logged.
+    spdlog::set_level(spdlog::level::err);
     engine.auth.authenticator = auth::Authenticator::password;
     server::Options options;
     options.port = 0;
@@ -95,7 +96,7 @@ class Client {
       if (step.kind != protocol::FrameStep::Kind::incomplete) return false;
       std::array<char, 4096> buffer;
       const ssize_t size = ::recv(socket_, buffer.data(), buffer.size(), 0);
-      SIBYL_CHECK(size >= 0 || errno == ECONNRESET);  // otherwise no response came in time
+      SIBYL_CHECK(size >= 0 || errno == ECONNRESET);  // another error means that no response came in time
       if (size <= 0) return false;
       received_.append(buffer.data(), static_cast<size_t>(size));
     }

@@ -151,7 +151,7 @@ TEST_F(LoginTest, OneAddressDoesNotFillTheLoginQueue) {
   const auto begin_to_log_in = [&](Client& client, const std::string& role) {
     begin(client);
     client.send_frames(Client::frame(Opcode::auth_response, 1, plain(role, role)));
-    // The second is refused, which shows that the first has arrived.
+    // The second attempt is refused, which shows that the first has arrived.
     client.send_frames(Client::frame(Opcode::auth_response, 2, plain(role, role)));
     EXPECT_EQ(client.read().header.stream, 2);
   };

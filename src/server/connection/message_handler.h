@@ -64,7 +64,7 @@ class MessageHandler {
 
   // --- The connection's row in system_views.clients.
 
-  // Numeric, without the port.
+  // The address is numeric, without the port.
   const std::string& address() const { return client_.description.address; }
   void show_connected(uint16_t port);
   // Records that the connection comes from the relay `host_id`, and that its client has this address.
@@ -92,7 +92,7 @@ class MessageHandler {
   void count_finished(const InFlightRequest& request);
   void answer_finished(const InFlightRequest& request);
   void answer_result(const InFlightRequest& request, const execute::ResultSet& result);
-  // Sends the error of a request that ran, with the protocol's extra fields for failures.
+  // Sends the error of a request that ran. Failures have extra fields in the protocol.
   void answer_failure(const InFlightRequest& request, const base::Error& error);
   void answer_error(int16_t stream, const protocol::ErrorMessage& message, const engine::RequestTrace* trace);
   ResponseFormat format() const { return {session_.version(), session_.compression()}; }

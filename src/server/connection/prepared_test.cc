@@ -33,7 +33,7 @@ class PreparedTest : public testing::TestWithParam<Version> {
     must("INSERT INTO ks.t (k, v, p) VALUES (1, 'old', {a: 5})");
   }
 
-  // A client that keeps the columns of its PREPARE.
+  // A client that keeps the columns of the statement that it has prepared.
   struct Connection {
     explicit Connection(const Server& server) : client(server.port()) { client.startup(GetParam()); }
 
@@ -103,7 +103,7 @@ TEST_P(PreparedTest, AddedColumnsArrive) {
   select = client.prepare("SELECT * FROM ks.t");
   EXPECT_EQ(select.id, before.id);
   EXPECT_THAT(columns_of(client.execute(select), select), ElementsAre("k", "a", "p", "v"));
-  // A driver that prepares again, but still decodes with the columns of its first PREPARE.
+  // The driver prepares again, but still decodes with the columns of its first PREPARE.
   EXPECT_THAT(columns_of(client.execute(before), before), ElementsAre("k", "a", "p", "v"));
 }
 
@@ -153,7 +153,7 @@ TEST_P(PreparedTest, AClientMustPrepareAgainEvenIfAnotherHas) {
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(is_unprepared(first.execute(before), before));
   const auto again = first.prepare("SELECT * FROM ks.t");
   EXPECT_THAT(columns_of(first.execute(again), again), ElementsAre("k", "a", "p", "v"));
-  // A driver may prepare on one connection and execute on another.
+  // A driver may prepare a statement on one connection and execute it on another.
   Connection third(*server_);
   EXPECT_TRUE(is_unprepared(third.execute(again), again));
   first.prepare("SELECT * FROM ks.t");

@@ -10,8 +10,8 @@
 
 namespace sibyl::server {
 
-// The bytes that a client must send of an incomplete message within Limits::unsent_timeout, or read of its
-// results while memory is scarce.
+// The bytes that a client must send of an incomplete message within Limits::unsent_timeout. While memory is
+// scarce, it must also read as many bytes of its results in that time.
 inline constexpr size_t min_progress_bytes = 64u << 10;
 
 class ProgressWatch {

@@ -13,7 +13,7 @@ namespace sibyl::server {
 
 struct ThreadUsage {
   std::chrono::microseconds cpu{0};
-  long waits = 0;  // how often the thread has given up the processor
+  long waits = 0;  // how often the thread has given up its processor
 
   static ThreadUsage of_this_thread() {
     rusage usage{};
@@ -31,8 +31,8 @@ class ReactorTime {
 
   void start() { is_half_over_ = false; }
 
-  // Called when `half` has passed since the start, or since this returned true. Returns true if the request may continue
-  // for another `half`.
+  // Called when `half` has passed since the start, or since it last returned true. Returns true if the
+  // request may continue for another `half`.
   bool may_continue(const ThreadUsage& now) {
     const bool is_first = !is_half_over_;
     const bool was_preempted = now.waits == noted_.waits && now.cpu - noted_.cpu < half / 4;

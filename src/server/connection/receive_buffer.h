@@ -90,9 +90,10 @@ class ReceiveBuffer {
   char* free_space() { return chunk_->data() + end_; }
   size_t free_size() const { return chunk_->capacity() - end_; }
 
-  // Adds `size` bytes, which were written to free_space(), to unread().
+  // Adds the `size` bytes that were written to free_space() to unread().
   void commit(size_t size) {
-    // A read that fills the free space doubles the next chunk; many small reads in a row halve it.
+    // A read that fills the free space doubles the size of the next chunk. Many small reads in a row halve
+    // it.
     if (size == free_size()) {
       wanted_ = std::min(2 * wanted_, largest);
       small_reads_ = 0;

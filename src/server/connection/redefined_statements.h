@@ -18,7 +18,7 @@ namespace sibyl::server {
 // Thread-safe.
 class RedefinedStatements {
  public:
-  // Beyond this number all entries are dropped. Each then costs its client one PREPARE.
+  // With more entries than this, all are dropped. Each dropped entry costs its client one PREPARE.
   static constexpr size_t max_known = 1024;
 
   // Called for each PREPARE on the connection.
@@ -31,7 +31,8 @@ class RedefinedStatements {
  private:
   struct Known {
     std::shared_ptr<const plan::Redefinition> redefinition;  // owned, so that its address is not reused
-    uint64_t prepares;  // Redefinition's count when this entry was made; admitted once it is higher
+    // The count of PREPAREs when this entry was made; the statement is admitted once the count is higher.
+    uint64_t prepares;
   };
   // Finds the plan's entry, or creates it with `prepares`.
   const Known& known(const plan::Prepared& plan, uint64_t prepares) SIBYL_REQUIRES(mutex_);

@@ -10,7 +10,7 @@ void ResponseWriter::truncate(Mark mark) {
   if (has_segments_) {
     frames_.resize(mark.size);
   } else {
-    // If the earlier output has moved to full_ since, all of out_ was appended after the mark.
+    // If the output has been moved to full_ since the mark, everything in out_ was appended after the mark.
     out_.resize(full_.size() == mark.chunks ? mark.size : 0);
   }
 }

@@ -58,7 +58,8 @@ class ResponseWriter {
   void seal() {
     if (!frames_.empty()) wrap_frames();
   }
-  // Seals once the collected frames have chunk_bytes: for a client that does not read at the moment.
+  // Puts the collected frames into segments once they have chunk_bytes. For a client that does not read at
+  // the moment.
   void seal_full() {
     if (frames_.size() >= chunk_bytes) wrap_frames();
   }
@@ -81,9 +82,9 @@ class ResponseWriter {
   protocol::Compression segment_compression_ = protocol::Compression::none;
   base::Bytes frames_;  // frames that are not in segments yet
   std::deque<base::Bytes> full_;
-  size_t full_bytes_ = 0;  // in full_, including consumed ones
+  size_t full_bytes_ = 0;  // number of bytes in full_, including consumed ones
   base::Bytes out_;
-  size_t consumed_ = 0;  // of the first chunk
+  size_t consumed_ = 0;  // bytes of the first chunk that were consumed
 };
 
 }  // namespace sibyl::server

@@ -21,7 +21,7 @@ bool ResultBacklog::is_full() const {
 }
 
 bool ResultBacklog::try_start(InFlightRequest& request) {
-  if (request.is_producing) return true;  // submitted again: it is already counted
+  if (request.is_producing) return true;  // already counted: the request was submitted again
   if (!is_closed() && !throws_on_overload_) {
     const size_t bytes = held();
     if (bytes + expected() >= limit() || holds_too_much(bytes)) return false;
@@ -39,7 +39,7 @@ void ResultBacklog::leave(const InFlightRequest& request) {
   expected_bytes_.store(std::max(request.result_bytes, before - before / 8), std::memory_order_relaxed);
 }
 
-// Releases at half of the limit, so that a line is not held and released for every request.
+// The line is released at half of the limit, so that it is not held and released for every request.
 void ResultBacklog::release_if_read() {
   if (!is_held()) return;
   const size_t bytes = held();

@@ -53,7 +53,7 @@ class ResultBacklog {
 
   // --- For the pool. Called by one thread at a time.
 
-  // Returns true if the request may start. It is then counted until leave().
+  // Returns true if the request may start. Then it counts until leave().
   bool try_start(InFlightRequest& request);
   // Puts a request in the line. Returns false if the pool's queue is full.
   bool submit(InFlightRequest& request) { return pool_.submit(line_, request); }
@@ -81,7 +81,7 @@ class ResultBacklog {
   void close();
 
  private:
-  // The bytes held at which no further results are produced.
+  // The number of bytes held at which no more results are produced.
   size_t limit() const;
   size_t expected() const { return producing_ * expected_bytes_; }
 

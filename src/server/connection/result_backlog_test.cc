@@ -84,7 +84,7 @@ TEST_F(ResultBacklogTest, ExpectedResultsCountAsHeld) {
   backlog_.leave(first);
   backlog_.enter();
   EXPECT_TRUE(backlog_.try_start(second));
-  EXPECT_TRUE(backlog_.try_start(second));  // submitted again: counted once
+  EXPECT_TRUE(backlog_.try_start(second));  // the request was submitted again, so it is counted once
   backlog_.set_unsent(399'999);
   EXPECT_TRUE(backlog_.try_start(third));
   InFlightRequest fourth;

@@ -29,7 +29,7 @@ void complete(InFlightRequest* request, base::Result<execute::ResultSet>&& resul
 // The request that this thread has passed to the engine.
 struct StartingRequest {
   const InFlightRequest* request;
-  bool was_dropped = false;  // its completion was destroyed without being called
+  bool was_dropped = false;  // the completion was destroyed without being called
 };
 thread_local StartingRequest* starting_request = nullptr;
 
@@ -173,9 +173,9 @@ void set_reactor_deadline(InFlightRequest& request) {
   request.deadline = coarse_now() + ReactorTime::half;
 }
 
-// Even a short read may take long: many rows may be deleted, the device may be slow, functions may be slow. So
-// the statement is interrupted at its deadline. Writes are interrupted only before they are committed. A batch
-// is never interrupted: its items have been moved, so it cannot start again.
+// A read that looks short may take long: many rows may be deleted, or the device or a function may be slow.
+// So the statement is interrupted at its deadline. Writes are interrupted only before they are committed. A
+// batch is never interrupted: its items have been moved, so it cannot start again.
 bool run_on_reactor(InFlightRequest& request) {
   Reactor& reactor = *request.reactor;
   request.is_on_reactor = request.plan != nullptr;

@@ -24,7 +24,7 @@ bool take_interrupted(InFlightRequest& request);
 // by the pool thread that runs the request.
 bool submit(InFlightRequest& request);
 base::Error queue_full_error();
-// The error for requests of a client that does not read its responses.
+// Returns the error for requests of a client that does not read its responses.
 base::Error unread_results_error();
 
 // Runs a request that may block. Called on a thread of Shared::pool.

@@ -1,6 +1,7 @@
 #include "server/connection/tcp_progress.h"
 
-// <netinet/tcp.h> cannot be used: its tcp_info lacks tcpi_bytes_acked. The two headers cannot be combined.
+// <netinet/tcp.h> cannot be used: its tcp_info lacks tcpi_bytes_acked. Only one of the two headers can be
+// included.
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

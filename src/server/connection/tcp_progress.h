@@ -1,4 +1,4 @@
-// Acknowledgements of TCP, from and to a client.
+// Acknowledgements of TCP: those that a client has sent, and those for a client.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ uint64_t bytes_acknowledged(int socket);
 
 // Acknowledges received bytes now instead of up to 40 ms later. A client that uses Nagle's algorithm, as the
 // Python driver does, sends the last part of a message only after the parts before it were acknowledged. The
-// kernel delays acknowledgements again soon, so call it whenever a message turns out to be incomplete.
+// kernel soon delays acknowledgements again, so call this whenever a message turns out to be incomplete.
 void acknowledge_now(int socket);
 
 }  // namespace sibyl::server

@@ -1,4 +1,4 @@
-// How long the requests that a client has sent have waited to be parsed. Used only on the reactor's thread.
+// Measures how long the requests of a client have waited to be parsed. Used only on the reactor's thread.
 //
 // The server does not know when bytes arrived in the kernel's buffer. So it sets marks whenever it stops
 // reading: by the time of the mark, all bytes up to its position had arrived. Two times do not count: when
@@ -23,7 +23,7 @@ class WaitingTime {
   void mark(TimePoint now, uint64_t position) { marks_.push_back({now, position}); }
   // True if the byte at `position` has waited for `timeout` or longer. Marks before that position are dropped.
   bool has_waited(TimePoint now, uint64_t position, Duration timeout);
-  // Reduces the waiting time of everything that has arrived.
+  // Excludes this time from the waiting time of everything that has arrived.
   void exclude(TimePoint now, Duration time);
   // Between set_client_behind(true) and set_client_behind(false) the client is the cause of the waiting.
   void set_client_behind(bool is_behind, TimePoint now);

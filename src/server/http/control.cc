@@ -33,7 +33,8 @@ constexpr const char* socket_name = "control.sock";
 constexpr size_t max_control_bytes = 64 << 10;
 constexpr size_t max_answer_bytes = 64 << 20;
 constexpr size_t max_callers = 16;
-constexpr time_t caller_timeout_seconds = 10;  // for sending the request, and for reading the response
+// The timeout for a caller that sends its request or reads the response.
+constexpr time_t caller_timeout_seconds = 10;
 
 base::Error system_error(const std::string& what, int error) {
   return {base::ErrorCode::server, fmt::format("{}: {}", what, std::strerror(error))};
@@ -145,7 +146,7 @@ void Control::Impl::serve() {
 void Control::Impl::accept() {
   File socket(::accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!socket) {
-    // The process is probably out of descriptors. An immediate retry would spin.
+    // The process probably has no descriptors left. An immediate retry would repeat without a pause.
     pollfd stop{stopping.number(), POLLIN, 0};
     if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) ::poll(&stop, 1, 100);
     return;
@@ -185,7 +186,7 @@ void Control::Impl::forget_callers(bool all) {
       ++caller;
       continue;
     }
-    if (all) ::shutdown(caller->socket.number(), SHUT_RD);  // ends the wait for a request
+    if (all) ::shutdown(caller->socket.number(), SHUT_RD);  // ends the caller's wait for its request
     caller->thread.join();
     caller = callers.erase(caller);
   }

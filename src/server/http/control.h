@@ -41,8 +41,8 @@ class Control {
   base::Status start(const std::string& data);
   // Refuses new requests, waits for the running ones, and removes the socket.
   void stop();
-  // The response to a request, both as above but without the newline: for servers that are reached in another way. Runs the handler, so
-  // it may block. Thread-safe.
+  // Returns the response to a request, both in the format above but without the newline. For servers that are
+  // reached in another way. Runs the handler, so it may block. Thread-safe.
   std::string answer(const std::string& request) const;
 
  private:

@@ -80,7 +80,7 @@ void Http::Impl::accept_next() {
       (void)base::contain([&] { admit(std::move(socket)); });
       return accept();
     }
-    // The process is probably out of descriptors. An immediate retry would spin.
+    // The process probably has no descriptors left. An immediate retry would repeat without a pause.
     retry.expires_after(std::chrono::milliseconds(100));
     retry.async_wait([this](const error_code& cancelled) {
       if (!cancelled) accept();

@@ -88,10 +88,10 @@ struct HttpConnection::State {
   tcp::socket socket;
   asio::steady_timer timer;
   asio::ip::address address;
-  // Holds one request's headers, and the bytes that the client has sent after them.
+  // Holds the headers of one request, and the bytes that the client has sent after these headers.
   boost::beast::flat_buffer buffer{max_header_bytes + (16 << 10)};
   std::optional<Parser> parser;
-  uint64_t number = 0;  // of the current request
+  uint64_t number = 0;  // number of the current request
   bool is_handled = false, is_for_handler = false, is_head = false, keep_alive = false;
   HttpAnswer answer;  // owns the bytes that `response` refers to
   Answer response;
@@ -127,7 +127,7 @@ void HttpConnection::close() {
   state_->timer.cancel();
 }
 
-// Between two requests the client may be idle. Once the next one begins, its headers must arrive in time.
+// Between two requests the client may be idle. Once a request begins, its headers must arrive in time.
 void HttpConnection::State::wait_for_request(HttpConnection& connection) {
   if (buffer.size() > 0) return connection.start();
   set_timeout(connection, idle_timeout);
@@ -203,7 +203,7 @@ void HttpConnection::answer(uint64_t number, HttpAnswer answer) {
   State& state = *state_;
   error_code ignored;
   if (!is_open() || !state.is_handled || number != state.number) return;
-  state.socket.cancel(ignored);  // the wait of watch()
+  state.socket.cancel(ignored);  // ends the wait of watch()
   state.answer = std::move(answer);
   state.response = Answer(static_cast<http::status>(state.answer.status), 11);
   state.response.set(http::field::content_type, state.answer.type);

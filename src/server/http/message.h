@@ -15,7 +15,7 @@ namespace sibyl::server {
 
 struct HttpRequest {
   std::string method, path;  // "GET", "/metrics"
-  std::string query;         // without '?'; empty: none
+  std::string query;         // the part after '?'; empty: there is none
   // By name in lower case. A header that was sent several times has its values joined with ", ".
   std::map<std::string, std::string, std::less<>> headers;
   std::string body;

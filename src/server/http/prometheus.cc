@@ -52,7 +52,8 @@ void PrometheusPage::sample(std::string_view suffix, double value, Labels labels
   text_ += '\n';
 }
 
-// Recorded values are truncated: 15.9 microseconds count as 15. So the bucket below 16 holds values up to 15.
+// Recorded values are truncated to whole microseconds: 15.9 counts as 15. So the bucket below 16 holds values
+// up to 15.
 void PrometheusPage::latencies(const base::HistogramSnapshot& micros, Labels labels) {
   for (uint64_t bound = 16; bound <= uint64_t{1} << 25; bound *= 2)
     sample("_bucket", static_cast<double>(micros.count_up_to(bound - 1)), labels,

@@ -23,7 +23,7 @@ class ServerMonitor final : public engine::Monitor {
   std::vector<engine::ThreadPool> thread_pools() const override;
   std::vector<engine::RunningRequest> running() const override;
 
-  // How often an idle connection has released its receive memory.
+  // How often idle connections have released their receive memory.
   uint64_t rests() const;
   // Memory of incomplete messages.
   size_t incoming_bytes() const;
@@ -40,7 +40,7 @@ class ServerMonitor final : public engine::Monitor {
   };
 
  private:
-  // Cached for a minute.
+  // The result is cached for a minute.
   std::vector<TableSize> table_sizes();
   HttpAnswer metrics();
   HttpAnswer status(const std::string& address);

@@ -42,7 +42,7 @@ std::string address_of(const engine::Client& client) {
   return fmt::format("{}{}{}:{}", is_v6 ? "[" : "", client.address, is_v6 ? "]" : "", client.port);
 }
 
-// Empty on servers without logins.
+// Returns the role; empty on servers without logins.
 std::string role_of(const InFlightRequest& request) {
   return request.user == nullptr ? std::string() : request.user->role;
 }
@@ -60,7 +60,7 @@ std::string printable(std::string_view text) {
   return text.size() > max_bytes ? out + "..." : out;
 }
 
-// The id of a prepared statement in hexadecimal; empty for others.
+// Returns the id of a prepared statement in hexadecimal; empty for other requests.
 std::string statement_id(const InFlightRequest& request) {
   std::string hex;
   if (request.is_execute)

@@ -18,7 +18,7 @@ class RequestLog {
   using Time = std::chrono::steady_clock::time_point;
 
   void log_slow_request(const InFlightRequest& request, const engine::Client& client, Time now);
-  // For errors with is_server_error().
+  // Logs errors for which is_server_error() is true.
   void log_failed_request(const InFlightRequest& request, const engine::Client& client,
                           const base::Error& error, Time now);
   // Logs a statement that has changed the schema, roles or permissions, or has truncated a table. Does

@@ -42,12 +42,13 @@ class RequestMetrics {
   // --- Thread-safe.
 
   void add_to(engine::Activity& activity) const;
-  // The number of answered requests.
+  // Returns the number of answered requests.
   uint64_t answered() const;
 
  private:
   struct Table {
-    std::array<std::unique_ptr<base::Histogram>, engine::table_measures> measures;  // made when first needed
+    // Each is made when it is first needed.
+    std::array<std::unique_ptr<base::Histogram>, engine::table_measures> measures;
   };
   void count_tables(const InFlightRequest& request, uint64_t micros, uint64_t local_micros,
                     engine::StatementKind kind);

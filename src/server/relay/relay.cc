@@ -25,8 +25,8 @@ using boost::system::error_code;
 
 namespace {
 
-// How long a client waits until a server has the database open, and the pause between two checks. Drivers give up a
-// connection after about five seconds.
+// How long a client waits for a server that opens the database, and the pause between two checks. Drivers
+// give up a connection after about five seconds.
 constexpr std::chrono::milliseconds max_wait_for_target{4'000}, target_pause{50};
 
 }  // namespace
@@ -40,7 +40,7 @@ class Relay::Impl {
   size_t connections() const { return count_.load(std::memory_order_relaxed); }
 
  private:
-  // A pair of connections. Kept alive by its operations; closed as a whole.
+  // A pair of connections. Its operations keep it alive. Both connections are closed together.
   class Link;
 
   void accept();
@@ -162,7 +162,8 @@ Relay::Impl::~Impl() {
 void Relay::Impl::accept() {
   acceptor_.async_accept([this](const error_code& error, tcp::socket socket) {
     if (!acceptor_.is_open()) return;
-    if (error) {  // probably out of descriptors; an immediate retry would spin
+    // The process probably has no descriptors left; an immediate retry would repeat without a pause.
+    if (error) {
       accept_retry_.expires_after(std::chrono::milliseconds(100));
       accept_retry_.async_wait([this](const error_code& cancelled) {
         if (!cancelled) accept();

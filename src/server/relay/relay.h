@@ -24,7 +24,7 @@ class Relay {
   struct Options {
     std::string host;
     uint16_t port = 0;
-    size_t connections = 16'384;  // further ones are closed
+    size_t connections = 16'384;  // if there are more, they are closed
     base::Bytes host_id;          // of this server
     // The server that has the database open; nullopt if there is none. Called on the relay's thread.
     std::function<std::optional<boost::asio::ip::tcp::endpoint>()> target;

@@ -118,7 +118,7 @@ TEST_F(RelayTest, OnlyServersOfTheClusterAreBelieved) {
   start(false);
   Client client(server_->port());
   client.send_raw(header());
-  EXPECT_EQ(client.read().header.opcode, Opcode::error);  // it is no frame
+  EXPECT_EQ(client.read().header.opcode, Opcode::error);  // the bytes are no frame
   EXPECT_TRUE(client.is_closed());
 }
 

@@ -16,14 +16,14 @@ namespace {
 
 constexpr unsigned threads_for_quick_requests = 2;
 
-// More threads would not finish sooner, and each request holds memory while it computes.
+// With more threads, requests would not finish sooner, and each request holds memory while it computes.
 unsigned computing_threads(unsigned waiting) {
   return std::max(waiting / 4, 1u);
 }
 
-// Other threads take precedence when the processors are busy, if the system allows this. The priority must
-// not be much lower. Other threads sometimes wait for a lock of such a thread while it is not scheduled, for
-// example the kernel's lock for the process's memory map.
+// When the processors are busy, other threads run first, if the system allows this. The priority must not be
+// much lower. Other threads sometimes wait for a lock of such a thread while it is not scheduled, for example
+// the kernel's lock for the process's memory map.
 void lower_priority() {
   constexpr int low = 5;
   static_cast<void>(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), low));
@@ -201,7 +201,7 @@ InFlightRequest* BlockingPool::next_request(Queue& queue, base::CondVar*& next_r
   InFlightRequest* request = take_from(line);
   if (line.oldest_ == nullptr) return request;
   take_place(line);
-  // The line's next request may need a thread of the other kind.
+  // The line's next request may need a thread for the other kind of requests.
   next_ready = line.oldest_->is_compute_heavy ? &computing_ready_ : &ready_;
   return request;
 }
@@ -225,7 +225,7 @@ InFlightRequest* BlockingPool::take_expired() {
   return expired;
 }
 
-// Lines that still have requests keep their order.
+// Lines that still have requests stay in the same order.
 void BlockingPool::take_expired(Queue& queue, std::chrono::steady_clock::time_point oldest,
                                 InFlightRequest*& expired) {
   while (queue.first != nullptr) {

@@ -47,8 +47,8 @@ class BlockingPool {
     Line(const Line&) = delete;
     Line& operator=(const Line&) = delete;
 
-    // A thread that makes a refused request admissible must then check is_held(), and call release() if it is
-    // true. Thread-safe.
+    // Returns true if the line is held. A thread that makes a refused request admissible must then check
+    // this, and call release() if it is true. Thread-safe.
     bool is_held() const {
       std::atomic_thread_fence(std::memory_order_seq_cst);
       return is_held_.load(std::memory_order_relaxed);
@@ -80,7 +80,7 @@ class BlockingPool {
   // empty, so that a flood of one client does not cause the requests of others to be refused. Does not
   // allocate. Thread-safe.
   bool submit(Line& line, InFlightRequest& request);
-  // Lets a held line take turns again. The waiting time of its requests restarts. Thread-safe.
+  // Ends the hold of a line: it takes turns again. The waiting time of its requests restarts. Thread-safe.
   void release(Line& line);
   // Removes the requests of a held line. Returns them linked by InFlightRequest::next, oldest first, or
   // nullptr if the line is not held. The caller must complete them. Thread-safe.
@@ -131,7 +131,9 @@ class BlockingPool {
   const std::chrono::milliseconds queue_timeout_;
   const Admission admission_;
   const size_t max_long_running_;  // bounds long_running_now_
-  const size_t waiting_threads_;   // use the first slots; the other threads run compute-heavy requests
+  // Number of threads for requests that wait, which use the first slots; the other threads run compute-heavy
+  // requests.
+  const size_t waiting_threads_;
   mutable base::Mutex mutex_;
   base::CondVar ready_, computing_ready_;
   base::CondVar all_busy_;  // wakes watch()
@@ -140,10 +142,10 @@ class BlockingPool {
   Queue long_running_ SIBYL_GUARDED_BY(mutex_);
   Queue computing_ SIBYL_GUARDED_BY(mutex_);
   uint64_t places_ SIBYL_GUARDED_BY(mutex_) = 0;    // the last Line::place_
-  size_t waiting_ SIBYL_GUARDED_BY(mutex_) = 0;     // requests in lines that are not held
-  size_t held_ SIBYL_GUARDED_BY(mutex_) = 0;        // requests in held lines
-  size_t room_taken_ SIBYL_GUARDED_BY(mutex_) = 0;  // requests that wait and were never held
-  size_t busy_ SIBYL_GUARDED_BY(mutex_) = 0;        // threads that run a request
+  size_t waiting_ SIBYL_GUARDED_BY(mutex_) = 0;     // number of requests in lines that are not held
+  size_t held_ SIBYL_GUARDED_BY(mutex_) = 0;        // number of requests in held lines
+  size_t room_taken_ SIBYL_GUARDED_BY(mutex_) = 0;  // number of requests that wait and were never held
+  size_t busy_ SIBYL_GUARDED_BY(mutex_) = 0;        // number of threads that run a request
   size_t long_running_now_ SIBYL_GUARDED_BY(mutex_) = 0;
   bool is_watching_ SIBYL_GUARDED_BY(mutex_) = false;
   bool stopping_ SIBYL_GUARDED_BY(mutex_) = false;

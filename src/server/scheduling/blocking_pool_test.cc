@@ -68,7 +68,7 @@ class HeldPool {
     recorder = &recorder_;
     pool_.emplace(
         "Pool", 1, queue_limit, [](InFlightRequest& request) { recorder->run(request); }, queue_timeout);
-    // Recent enough not to have expired.
+    // The time is recent enough that the request does not expire.
     submit(gate_line_, Recorder::gate, std::chrono::steady_clock::now() + std::chrono::hours(1));
     recorder_.await_gate();
   }
@@ -318,7 +318,7 @@ TEST(BlockingPool, ManyThreadsRunEverythingOnce) {
   std::vector<InFlightRequest> requests(clients * requests_of_each);
   {
     BlockingPool pool("Pool", 8, requests.size() * 2, [](InFlightRequest& request) {
-      ++request.frame_bytes;  // a race if two threads ran the same request
+      ++request.frame_bytes;  // if two threads ran the same request, this would be a race
       ++ran;
     });
     std::vector<std::thread> senders;

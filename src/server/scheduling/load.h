@@ -24,7 +24,7 @@ struct Incoming {
   size_t bytes() const { return begun + whole; }
 };
 
-// The share of one reactor.
+// The part of the load that one reactor counts.
 class ReactorLoad {
  public:
   explicit ReactorLoad(size_t max_requests) : max_requests_(max_requests) {}
@@ -72,7 +72,7 @@ class ReactorLoad {
   bool is_full() const { return requests() >= max_requests_ + held_requests(); }
 
  private:
-  // `change` may be a negative number modulo 2^64.
+  // `change` may be negative, as a number modulo 2^64.
   static void add(std::atomic<size_t>& count, size_t change) {
     count.store(count.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
   }
@@ -83,7 +83,7 @@ class ReactorLoad {
   std::atomic<size_t> request_bytes_{0};
   std::atomic<size_t> unsent_bytes_{0};
   std::atomic<size_t> begun_bytes_{0}, whole_bytes_{0};
-  // Written by any thread.
+  // These are written by any thread.
   alignas(64) std::atomic<size_t> waiting_bytes_{0};
   std::atomic<size_t> held_requests_{0};
 };

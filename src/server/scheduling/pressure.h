@@ -37,7 +37,7 @@ class LagProbe {
   boost::asio::posix::stream_descriptor event_;
   const std::chrono::steady_clock::duration tolerated_;
   std::chrono::steady_clock::duration waited_{0};
-  TimePoint ticked_;  // time of the last tick()
+  TimePoint ticked_;  // the time of the last tick()
   TimePoint sent_;
   uint64_t count_ = 0;
   bool is_under_way_ = false;
@@ -66,7 +66,7 @@ class RateLimiter {
  private:
   const Duration interval_;
   base::Mutex mutex_;
-  TimePoint next_ SIBYL_GUARDED_BY(mutex_);  // when all counted requests are within the rate
+  TimePoint next_ SIBYL_GUARDED_BY(mutex_);  // the time from which all counted requests are within the rate
 };
 
 }  // namespace sibyl::server

@@ -132,8 +132,9 @@ TEST_F(PressureTest, RequestsThatWaitedTooLongAreNotRun) {
 }
 
 TEST_F(PressureTest, ASingleRequestDoesNotWaitForFloods) {
-  constexpr size_t least_limit = 256;  // the minimum, for a reactor that has finished nothing yet
-  Client first(port()), second(port()), small(port());  // the first two are on different reactors
+  // This is the minimum, which applies to a reactor that has finished nothing yet.
+  constexpr size_t least_limit = 256;
+  Client first(port()), second(port()), small(port());  // the first two connections are on different reactors
   small.startup();
   std::string flood;
   for (int16_t stream = 0; stream < 2 * int16_t{least_limit}; ++stream)
@@ -202,7 +203,7 @@ std::string long_query(size_t size, Version version) {
 TEST_F(PressureTest, IncompleteMessagesAreLimitedTogether) {
   Limits limits;
   limits.total_incoming_bytes = 1u << 20;
-  limits.contended_message_timeout = milliseconds(60'000);  // the test may be slow
+  limits.contended_message_timeout = milliseconds(60'000);  // because the test may be slow
   restart(limits);
   for (const Version version : {Version::v4, Version::v5}) {
     const std::string first = long_query(900'000, version), second = long_query(15'000'000, version);
@@ -211,7 +212,7 @@ TEST_F(PressureTest, IncompleteMessagesAreLimitedTogether) {
     waits.startup(version);
     small.startup(version);
     begins.send_raw(std::string_view(first).substr(0, 600'000));
-    ASSERT_EQ(small.query("void").header.opcode, Opcode::result);  // gives the other reactor time
+    ASSERT_EQ(small.query("void").header.opcode, Opcode::result);  // this gives the other reactor time
     await([&] { return server_incoming() > 0; });
     // Nothing more is read from a client that would exceed the limit. The socket buffers hold less than the
     // rest.
@@ -478,7 +479,7 @@ TEST_F(PressureTest, HeldRequestsAreRefusedWhenTheServerIsFull) {
   burst.clear();
   for (int16_t stream = 0; stream < 40; ++stream) burst += Client::query_frame("later gate", stream);
   filler.send_raw(burst);
-  engine_.await_waiting(40);  // reached only after the held requests have been refused
+  engine_.await_waiting(40);  // this returns only after the held requests have been refused
   EXPECT_EQ(other.query("void").header.opcode, Opcode::result);
   engine_.release("gate");
   int refused = 0;
@@ -506,7 +507,7 @@ TEST_F(PressureTest, RestingConnectionsWakeUp) {
     EXPECT_EQ(values_of(client.query("rows 1 100000"))[0].size(), 100'000u);
     await_rest();
   }
-  // The same when the client stops in the middle of a frame.
+  // The connection also rests when the client has stopped in the middle of a frame.
   const std::string request = Client::query_frame("rows 1 5", 7);
   client.send_raw(std::string_view(request).substr(0, 6));
   await_rest();

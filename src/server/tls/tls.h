@@ -16,7 +16,7 @@ struct TlsOptions {
   };
   enum class ClientCertificates {
     ignored,
-    optional,  // a certificate that is sent must be signed by `ca_file`
+    optional,  // optional: if a client sends a certificate, it must be signed by `ca_file`
     required,
   };
 
@@ -24,12 +24,12 @@ struct TlsOptions {
   // The server's certificate, followed by the intermediate certificates. A PKCS12 file also holds the key.
   std::string certificate_file;
   std::string key_file;      // empty: in certificate_file
-  std::string key_password;  // of the key, or of the PKCS12 file
+  std::string key_password;  // password of the key, or of the PKCS12 file
   // The CA that signs client certificates. REQUIRED unless client certificates are ignored.
   std::string ca_file;
-  std::string ca_password;  // if ca_file is a PKCS12 file
+  std::string ca_password;  // the password of ca_file if that is a PKCS12 file
   ClientCertificates client_certificates = ClientCertificates::ignored;
-  std::vector<std::string> protocols;      // "TLSv1.2", "TLSv1.3"; empty: both. Older ones are refused.
+  std::vector<std::string> protocols;      // "TLSv1.2", "TLSv1.3"; empty: both. Older protocols are refused.
   std::vector<std::string> cipher_suites;  // IANA or OpenSSL names; empty: OpenSSL's default
 };
 

@@ -186,7 +186,8 @@ base::Status use_protocols(SSL_CTX* context, const TlsOptions& options) {
   return {};
 }
 
-// OpenSSL sets the suites of TLS 1.3 separately. If none is given for a protocol, its defaults stay.
+// OpenSSL sets the suites of TLS 1.3 with a function of its own. If none is given for a protocol, OpenSSL's
+// defaults stay.
 base::Status use_cipher_suites(SSL_CTX* context, const TlsOptions& options) {
   std::string older, newer;
   for (const std::string& name : options.cipher_suites) {
@@ -243,7 +244,7 @@ std::string TlsContext::description() const {
 
 base::Result<std::unique_ptr<TlsContexts>> TlsContexts::open(const TlsOptions& options,
                                                              std::chrono::milliseconds check_interval) {
-  // OpenSSL writes to sockets without MSG_NOSIGNAL, so a lost peer would raise SIGPIPE.
+  // OpenSSL writes to sockets without MSG_NOSIGNAL, so a write to a closed connection would raise SIGPIPE.
   std::signal(SIGPIPE, SIG_IGN);
   std::unique_ptr<TlsContexts> contexts(new TlsContexts(options, check_interval));
   SIBYL_TRY(contexts->reload());
