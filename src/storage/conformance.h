@@ -1,4 +1,4 @@
-// The conformance suite for stores: each store's test runs it against a std::map model.
+// The conformance suite for stores. The test of each store runs it and compares the store with a std::map.
 //
 // A store's test includes this header once, derives a Harness and instantiates the suite:
 //   INSTANTIATE_TEST_SUITE_P(Memory, StoreConformance, testing::Values(make_harness));
@@ -32,7 +32,7 @@ class Harness {
   virtual ~Harness() = default;
   virtual Store& store() = 0;
   virtual base::ManualClock& clock() = 0;
-  // Makes every following commit fail, or none.
+  // Makes all following commits fail, or stops that.
   virtual void fail_commits(bool fail) = 0;
   // Closes and reopens the store. Does nothing for a store without files.
   virtual void reopen() {}
@@ -126,7 +126,7 @@ inline void expect_many(const Store& store, const State& expected, const std::ve
   }
 }
 
-// Seeks from every key, within bounds.
+// Compares seeks from every key, within bounds.
 template <typename Readable>
 void expect_seeks(const Readable& readable, const State& state, const Bytes& begin, const Bytes& end,
                   const std::vector<Bytes>& keys) {
@@ -210,7 +210,7 @@ inline void behave_as_a_map(Harness& harness) {
         break;
       case 5: {
         WriteSet writes = some_writes();
-        writes.put("a", "never seen");  // so that there is a write that can fail
+        writes.put("a", "never seen");  // ensures that the write set is not empty, so that a write can fail
         harness.fail_commits(true);
         const auto status = harness.store().commit(std::move(writes));
         harness.fail_commits(false);
@@ -428,7 +428,7 @@ TEST_P(StoreConformance, SamplesDescribePartitions) {
   ASSERT_TRUE(store.flush().has_value());
   expect(1);
   put(2000);
-  expect(2);  // half in files, half in memory
+  expect(2);  // half of the records are in files, the other half in memory
   ASSERT_TRUE(store.flush().has_value());
   expect(2);
   ASSERT_TRUE(store.compact({}, {}).has_value());
@@ -451,7 +451,7 @@ TEST_P(StoreConformance, FewLargePartitionsAreNotTakenForMany) {
   constexpr int rows = 20'000;
   const auto harness = GetParam()();
   Store& store = harness->store();
-  // Near the beginning of the ring.
+  // The prefix is near the beginning of the ring.
   const Bytes prefix = row::partition_prefix(table, std::numeric_limits<int64_t>::min() / 100 * 99, "p");
   WriteSet writes;
   for (int i = 0; i < rows; ++i)

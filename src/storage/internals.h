@@ -12,8 +12,8 @@ class Internals {
   virtual ~Internals() = default;
   // The number of data blocks in the cache. Counts them one by one.
   virtual uint64_t cache_entries() const = 0;
-  // Bytes of input that each running task has read so far, by StoreTask::id. Excludes bytes served from a
-  // cache.
+  // Returns how many bytes of input each running task has read so far, by StoreTask::id. Bytes from a cache
+  // do not count.
   virtual std::map<uint64_t, uint64_t> task_bytes_read() const = 0;
 };
 

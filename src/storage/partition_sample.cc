@@ -8,7 +8,8 @@
 namespace sibyl::storage {
 namespace {
 
-// One to one, and evenly distributed even if tokens are not (MurmurHash3's finalizer).
+// This mapping is one to one, and its results are evenly distributed even if tokens are not (MurmurHash3's
+// finalizer).
 uint64_t hash_of(int64_t token) {
   auto value = static_cast<uint64_t>(token);
   value = (value ^ (value >> 33)) * 0xff51afd7ed558ccdu;

@@ -51,8 +51,8 @@ class PartitionSample {
   // `max_listed` is the number of partitions to list.
   explicit PartitionSample(size_t max_listed = listed_by_piece) : max_listed_(max_listed) {}
 
-  // Adds everything that this piece has of one partition. REQUIRES: called once per partition; nothing was
-  // merged.
+  // Adds everything that this piece has of one partition. Call it once for each partition. REQUIRES: nothing
+  // was merged.
   void add(int64_t token, const PartitionSize& size);
   void merge(const PartitionSample& other);
   // Declares that only this fraction (0 < share <= 1) of the piece's records and of its partitions was read.
@@ -72,13 +72,13 @@ class PartitionSample {
   void append_to(Bytes& out) const;
   // Returns false if the bytes are not a sample.
   bool read_from(base::Reader& in);
-  // The same for samples that were merged: read_merged_from() gives a sample that is equal in everything.
+  // For samples that were merged: read_merged_from() restores an equal sample.
   void append_merged_to(Bytes& out) const;
   bool read_merged_from(base::Reader& in);
 
  private:
   struct Run {
-    uint64_t hash = 0;  // of the token, one to one
+    uint64_t hash = 0;  // hash of the token; distinct tokens have distinct hashes
     uint64_t runs = 1;
     PartitionSize size;
   };
@@ -88,11 +88,11 @@ class PartitionSample {
   uint64_t estimate_partitions(const std::vector<Run>& sample, uint64_t bound) const;
 
   size_t max_listed_;
-  uint64_t runs_ = 0;  // partitions of each piece, summed over the pieces
+  uint64_t runs_ = 0;  // number of partitions in each piece, summed over the pieces
   PartitionSize all_;
-  PartitionSize largest_run_;  // maximum of rows and maximum of bytes, perhaps of different runs
-  bool is_whole_ = true;       // set_share() has not reduced the counts
-  uint64_t bound_ = std::numeric_limits<uint64_t>::max();  // every partition with a lower hash is listed
+  PartitionSize largest_run_;  // the maximum of rows and the maximum of bytes, perhaps from different runs
+  bool is_whole_ = true;       // true: set_share() has not reduced the counts
+  uint64_t bound_ = std::numeric_limits<uint64_t>::max();  // all partitions with lower hashes are listed
   std::vector<Run> listed_;                                // up to twice `max_listed_`
   std::vector<Run> largest_;
 };
@@ -118,7 +118,7 @@ class PartitionCounter {
 // The tokens that the partitions of a store may have, both inclusive.
 struct TokenSpan {
   int64_t first = std::numeric_limits<int64_t>::min(), last = std::numeric_limits<int64_t>::max();
-  // The part of the tokens that are below this one. REQUIRES: it is in the span.
+  // The fraction of the tokens that are below this one. REQUIRES: it is in the span.
   double share_below(int64_t token) const {
     return (static_cast<double>(token) - static_cast<double>(first)) /
            (static_cast<double>(last) - static_cast<double>(first) + 1);
@@ -127,7 +127,7 @@ struct TokenSpan {
 
 class Iterator;
 // Samples the first partitions of the iterator's table, up to `max_records` records. The rest is extrapolated
-// from the remaining token range. If there are too few partitions for that, `share_before` is used, which
+// from the remaining token range. If there are too few partitions for that, uses `share_before`, which
 // returns the fraction of records before a key. Without `share_before`, all records are read.
 PartitionSample scan_partitions(Iterator& records, uint32_t table, size_t max_records,
                                 const std::function<double(BytesView key)>& share_before = {},

@@ -40,7 +40,7 @@ std::vector<uint64_t> numbers(const PartitionSample& sample) {
           found.partition_bytes.max};
 }
 
-// A partition may be in several pieces.
+// Random partitions, each of which may be in several pieces.
 Data random_data(std::mt19937_64& random, size_t partitions, int64_t different) {
   Data data;
   for (size_t i = 0; i < partitions; ++i) {
@@ -68,7 +68,7 @@ TEST(PartitionSample, few_partitions_are_exact) {
     std::vector<Data> pieces(*rc::gen::inRange<size_t>(1, 5));
     for (Data& piece : pieces) piece = random_data(random, random() % 14, 30);
     const Data all = sum(pieces);
-    // Equal to a single piece except for the number of runs.
+    // The merged sample equals the sample of a single piece, except for the number of runs.
     RC_ASSERT(numbers(merged(pieces)) == numbers(sample_of(all, PartitionSample::listed_in_all)));
     RC_ASSERT(merged(pieces).summary().partitions == all.size());
   }));
@@ -113,7 +113,7 @@ TEST(PartitionSample, many_partitions_are_estimated_within_the_stated_errors) {
     EXPECT_EQ(found.rows, rows);
     EXPECT_LE(found.partition_bytes.max, largest);
     const double partitions = static_cast<double>(found.partitions) / static_cast<double>(all.size());
-    // Twice the standard error: at most one in twenty may exceed it.
+    // This limit is twice the standard error. At most one in twenty estimates may exceed it.
     outside += std::abs(partitions - 1) > 2 * 0.044 ? 1 : 0;
     const auto rank = [&](uint64_t value) {
       const auto end = std::upper_bound(sorted.begin(), sorted.end(), value);
@@ -197,7 +197,7 @@ TEST(PartitionCounter, counts_rows_and_bytes_of_partitions) {
   const Bytes first = row::partition_prefix(2000, -5, "a"), second = row::partition_prefix(2000, 7, "b");
   counter.add(row::partition_record_key(first), 10);
   counter.add(row::row_record_key(first, "1"), 20);
-  counter.add(row::row_record_key(first, "1"), 30);  // another fragment of the same row
+  counter.add(row::row_record_key(first, "1"), 30);  // this is another fragment of the same row
   counter.add(row::row_record_key(first, "2"), 40);
   counter.add(row::row_record_key(second, "1"), 50);
   counter.add(row::row_record_key(row::partition_prefix(2001, 7, "b"), "1"), 60);

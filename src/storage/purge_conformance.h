@@ -292,7 +292,7 @@ TEST_P(StorePurge, APartitionDeletionTakesItsRowsAndThenGoes) {
   EXPECT_TRUE(records().contains(row_key("b")));
 }
 
-// As above, but the later fragment is hidden by a row deletion, which in turn is covered by the partition
+// The same situation, but a row deletion hides the later fragment, and the partition deletion covers the row
 // deletion.
 TEST_P(StorePurge, APartitionDeletionStaysWhileSomethingHidesBehindWhatItCovers) {
   merge(row_key("a"), one_deletion(60, 1000));
@@ -326,14 +326,14 @@ TEST_P(StorePurge, ARangeDeletionTakesItsRowsAndThenGoesWithItsFlag) {
   EXPECT_EQ(records().size(), 2u);
 }
 
-// Repeatedly deleting everything older must leave one deletion, not all of them.
+// If a client repeatedly deletes everything older, one deletion must remain, not all of them.
 TEST_P(StorePurge, RangeDeletionsThatALaterOneReachesBeyondGo) {
   row::Fragment flag;
   flag.has_range_deletions = true;
   merge(partition_key(), flag);
   for (const char* clustering : {"a", "b", "c", "d"}) merge(row_key(clustering), one_cell(30));
   merge(range_key("a", "b"), one_deletion(40, 1000));
-  merge(range_key("a", "bb"), one_deletion(60, 1000));  // same timestamp as the next one
+  merge(range_key("a", "bb"), one_deletion(60, 1000));  // has the same timestamp as the next one
   merge(range_key("a", "c"), one_deletion(60, 1000));
   merge(range_key("a", "d"), one_deletion(20, 1000));  // earlier
   merge(range_key("b", "c"), one_deletion(40, 1000));  // begins elsewhere

@@ -8,15 +8,15 @@
 namespace sibyl::storage {
 namespace {
 
-// Maximum number of records to search for data that a deletion shadows, and of range deletions to keep per
-// partition.
+// Limits: how many records are searched for data that a deletion shadows, and how many range deletions are
+// kept per partition.
 constexpr size_t max_records_searched = 1024;
 constexpr size_t max_ranges_remembered = 4096;
-// Maximum number of range deletions with the same begin to compare.
+// Limit for the range deletions with the same begin that are compared.
 constexpr size_t max_wider_compared = 65'536;
 
 // Deletions and tombstones count as well. The same pass drops them as shadowed. They may hide a later
-// fragment with an earlier timestamp. Without the covering deletion it would reappear.
+// fragment with an earlier timestamp. Without the covering deletion that fragment would reappear.
 bool holds_covered(const row::Fragment& fragment, const row::Deletion& deletion) {
   if (fragment.marker.exists() && deletion.covers(fragment.marker.timestamp)) return true;
   if (fragment.deletion.exists() && deletion.covers(fragment.deletion.timestamp)) return true;
@@ -27,7 +27,7 @@ bool holds_covered(const row::Fragment& fragment, const row::Deletion& deletion)
                      [&](const row::Cell& cell) { return deletion.covers(cell.timestamp); });
 }
 
-// The same for the cells of a large fragment.
+// Like holds_covered(), for the cells of a large fragment.
 bool large_holds_covered(BytesView value, const row::Deletion& deletion) {
   if (value.size() < row::min_streamed_bytes) return false;
   row::CellStream cells(value);
@@ -36,8 +36,8 @@ bool large_holds_covered(BytesView value, const row::Deletion& deletion) {
   return false;
 }
 
-// Returns true if something in the fragment is old enough to be dropped. Nearly everything with a TTL is not,
-// and checking the view for it would cost one read per record.
+// Returns true if something in the fragment is old enough to be dropped. For most fragments with a TTL it is
+// false; then the view is not read, which would cost a read per record.
 bool holds_forgettable(const row::Fragment& fragment, int64_t now_seconds, int64_t gc_before) {
   if (fragment.has_range_deletions) return true;
   if (fragment.deletion.exists() && fragment.deletion.local_seconds < gc_before) return true;
@@ -52,7 +52,7 @@ bool holds_forgettable(const row::Fragment& fragment, int64_t now_seconds, int64
          });
 }
 
-// The same for the cells of an encoded fragment.
+// Like holds_forgettable() above, for the cells of an encoded fragment.
 bool holds_forgettable(BytesView value, int64_t now_seconds, int64_t gc_before) {
   row::CellStream cells(value);
   for (row::Cell cell; cells.next(cell);)
@@ -112,7 +112,7 @@ Purger::Verdict Purger::visit(BytesView key, BytesView value, bool whole, Bytes&
   bool may_drop = false;
   if (may_forget) {
     may_drop = may_drop_deletion(key, parsed, *gc_before_seconds);
-    // A later range deletion sets the flag again, in a later fragment.
+    // If a later write deletes a range, its fragment sets the flag again.
     if (fragment_.has_range_deletions && parsed.kind == row::RecordKind::partition) {
       Bytes begin = prefix_, end = prefix_;
       begin.push_back(static_cast<char>(row::RecordKind::range_deletion));
@@ -202,7 +202,7 @@ bool Purger::covering_may_exist(const row::RecordKey& parsed) const {
   return partition_deletion_.exists() || (parsed.kind == row::RecordKind::row && !ranges_.empty());
 }
 
-// Rows and ranges both come in order, so each range becomes active once and ends once.
+// Rows and ranges both arrive in order, so each range becomes active once and ends once.
 row::Deletion Purger::covering(const row::RecordKey& parsed) {
   if (parsed.kind == row::RecordKind::partition) return {};
   row::Deletion result = partition_deletion_;
@@ -221,7 +221,7 @@ bool Purger::is_superseded(const row::RecordKey& parsed) {
   if (!fragment_.deletion.exists() || !row::decode_range_bounds(parsed.rest, begin, end) || !end)
     return false;
   if (wider_begin_ != begin) load_wider(begin);
-  // Among the ranges that extend further, the last one has the latest deletion.
+  // Of the ranges that extend further, the last one has the latest deletion.
   const auto as_far = std::find_if(wider_.begin(), wider_.end(),
                                    [&](const Wider& one) { return one.end && *one.end <= *end; });
   return as_far != wider_.begin() && std::prev(as_far)->timestamp > fragment_.deletion.timestamp;
@@ -230,7 +230,7 @@ bool Purger::is_superseded(const row::RecordKey& parsed) {
 void Purger::load_wider(const Bytes& begin) {
   wider_begin_ = begin;
   wider_.clear();
-  // the range without an end
+  // The range without an end begins the search.
   const Bytes first = row::range_deletion_record_key(prefix_, begin, std::nullopt);
   const auto after = row::after(first);
   if (!after) return;
@@ -276,7 +276,7 @@ bool Purger::shadows_nothing(BytesView begin, BytesView end, const row::Deletion
   Iterator& records = view_iterator();
   size_t visited = 0;
   for (records.seek(begin); records.valid() && records.key() < end; records.next()) {
-    // Records that cannot be read or are beyond the limit may be shadowed.
+    // The search ends at a record that cannot be read and at the limit: the rest may contain shadowed data.
     if (++visited > max_records_searched || !decode_small(records.value(), other_)) return false;
     if (holds_covered(other_, deletion) || large_holds_covered(records.value(), deletion)) return false;
   }

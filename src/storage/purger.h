@@ -77,7 +77,7 @@ class Purger {
   Verdict purge(BytesView value, bool is_streamed, const row::PurgeRules& rules, Bytes& changed);
   // Returns nullopt if the record must not be changed.
   std::optional<int64_t> gc_before(uint32_t table_id, const PurgePolicy::Table*& table, bool& dropped_table);
-  // nullptr: the policy does not have it.
+  // Returns nullptr if the policy does not have the table.
   const PurgePolicy::Table* find_table(uint32_t table_id);
   void enter(BytesView key, const row::RecordKey& parsed);
   void remember(BytesView key, const row::RecordKey& parsed);
@@ -95,19 +95,19 @@ class Purger {
 
   const std::shared_ptr<const PurgePolicy> policy_;
   const int64_t now_seconds_;
-  const int64_t settled_seconds_;  // data written until then is on the device
+  const int64_t settled_seconds_;  // data that was written until this time is on the device
   const std::unique_ptr<View> view_;
   std::unique_ptr<Iterator> iterator_;
 
-  // The table that the pass is in.
+  // The table of the records that the pass visits now.
   std::optional<uint32_t> table_id_;
   const PurgePolicy::Table* table_ = nullptr;
 
-  // The partition that the pass is in.
+  // The partition of the records that the pass visits now.
   Bytes prefix_;
   row::Deletion partition_deletion_;
   std::vector<RangeDeletion> ranges_;  // sorted by begin
-  std::vector<size_t> active_ranges_;  // begin at or before the current row and have not ended
+  std::vector<size_t> active_ranges_;  // ranges that begin at or before the current row and have not ended
   size_t next_range_ = 0;
 
   // Range deletions that begin at `wider_begin_`, widest first. Each is later than all that extend further.

@@ -45,11 +45,12 @@ class PurgerTest : public testing::Test {
   Bytes changed_;
 };
 
-// A compaction must not read anything for records that it keeps anyway.
+// A compaction must not read anything for records that it keeps in any case.
 TEST_F(PurgerTest, TheViewIsReadOnlyForOldData) {
   using row::CellKind;
   EXPECT_EQ(visit(cell(CellKind::expiring, 500, now + 10)), Purger::Verdict::keep);  // still live
-  EXPECT_EQ(visit(cell(CellKind::expiring, 5, now - 1)), Purger::Verdict::keep);  // within the grace period
+  // Still within the grace period.
+  EXPECT_EQ(visit(cell(CellKind::expiring, 5, now - 1)), Purger::Verdict::keep);
   EXPECT_EQ(visit(cell(CellKind::tombstone, 0, now - grace)), Purger::Verdict::keep);
   row::Fragment row;
   row.deletion = {1, now - grace};
@@ -75,7 +76,7 @@ TEST_F(PurgerTest, TheViewIsReadOnlyForOldData) {
   EXPECT_EQ(asked_, 5);
 }
 
-// Large enough for the cells to be streamed.
+// The collection is large enough for its cells to be streamed.
 TEST_F(PurgerTest, ALargeCollectionLosesItsOldCells) {
   row::Fragment collection;
   std::deque<Bytes> paths;

@@ -113,7 +113,7 @@ class ConsecutiveIterator final : public Iterator {
   base::Status status() const override { return parts_.status(); }
 
  private:
-  // A key outside of the bounds may belong to any shard.
+  // A key outside of the bounds may belong to any shard, so it is handled first.
   size_t part_of(BytesView key) const {
     if (key <= parts_.begin()) return 0;
     if (!parts_.end().empty() && key >= parts_.end()) return parts_.size() - 1;
@@ -159,7 +159,7 @@ class MergingIterator final : public Iterator {
     for (size_t i = 0; i < parts_.size(); ++i) parts_.at(i).seek_to_last();
     choose(true);
   }
-  // All other iterators are beyond the current key, in the direction of the last move. A record is in one
+  // The other iterators are all beyond the current key, in the direction of the last move. A record is in one
   // shard only.
   void next() override {
     if (is_backwards_) turn([](Iterator& other, BytesView key) { other.seek(key); });

@@ -10,8 +10,8 @@
 
 namespace sibyl::storage {
 
-// One shard of an iterator, as of the moment of the snapshot. `owned` is kept alive until the iterators are
-// destroyed.
+// A shard that an iterator visits, as of the moment of the snapshot. `owned` is kept alive until the
+// iterators are destroyed.
 struct ShardPart {
   uint32_t shard = 0;
   std::shared_ptr<const Snapshot> snapshot;
@@ -23,7 +23,7 @@ struct ShardPart {
 std::unique_ptr<Iterator> iterate_parts(std::vector<ShardPart> parts, bool is_in_order, const ShardMap& map,
                                         base::BytesView begin, base::BytesView end);
 
-// An iterator that is never valid.
+// Returns an iterator that is never valid.
 std::unique_ptr<Iterator> failed_iterator(base::Error error);
 
 // Returns the same iterator, which now keeps `owned` alive.

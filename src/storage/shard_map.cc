@@ -57,7 +57,7 @@ uint32_t TokenShards::shard_of_token(int64_t token) const {
 TokenSpan TokenShards::tokens_of(uint32_t shard) const {
   if (count_ > 1 && shard == 0) return {};
   const uint32_t range = count_ == 1 ? shard : shard - 1;
-  // The first token t with t * ranges >= range * 2^64.
+  // Returns the first token t with t * ranges >= range * 2^64.
   const auto first_of = [this](uint32_t of) {
     return static_cast<uint64_t>(((Wide{of} << 64) + ranges() - 1) / ranges());
   };
@@ -75,7 +75,7 @@ ShardMap::Range TokenShards::shards_of(BytesView begin, BytesView end) const {
   if (count_ == 1) return {{0}, true};
   const Place from = place_of(begin), to = place_of(end);
   Range range;
-  // An end without a token lies before the records of its table.
+  // If the end has no token, it is before the records of its table.
   const bool ends_before_table = end.size() <= table_size;
   const bool is_one_table =
       !end.empty() && (to.table == from.table || (ends_before_table && to.table == from.table + 1));

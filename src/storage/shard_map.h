@@ -15,7 +15,7 @@ class ShardMap {
   // The shards that may have records of a range of keys.
   struct Range {
     std::vector<uint32_t> shards;
-    // All records in a shard of the list are before those in the next one, within the range.
+    // The records of a shard in the list are all before those of the next shard, within the range of keys.
     bool is_in_order = false;
   };
 
@@ -31,7 +31,8 @@ class ShardMap {
 };
 
 // Shard 0 is the meta shard: it has the records of tables below PurgePolicy::first_table_id, which are the catalogue and system
-// tables. The others divide the ring of tokens evenly, each for all tables. If there is one shard, it has everything.
+// tables. The other shards divide the ring of tokens evenly, for all tables. If there is only one shard, it
+// has everything.
 class TokenShards final : public ShardMap {
  public:
   // REQUIRES: count > 0
@@ -44,8 +45,8 @@ class TokenShards final : public ShardMap {
   uint32_t shard_of_token(int64_t token) const;
   // Returns all tokens for the meta shard.
   TokenSpan tokens_of(uint32_t shard) const override;
-  // One run for each shard, with the shard's first token. A single shard has the run of stores without
-  // shards.
+  // There is one run for each shard, with the shard's first token. A single shard has the run of stores
+  // without shards.
   const std::vector<EntryRun>& entry_runs() const override { return entry_runs_; }
 
  private:

@@ -27,7 +27,7 @@ TEST(TokenShards, DivideTheRingAndKeepTheCatalogueApart) {
       EXPECT_EQ(shards.shard_of_token(tokens.first), shard);
       EXPECT_EQ(shards.shard_of_token(tokens.last), shard);
       EXPECT_EQ(shards.shard_of(key_of(shard_test_table, tokens.last)), shard);
-      next = tokens.last + 1;  // wraps after the last one
+      next = tokens.last + 1;  // after the last token, this wraps around
       if (shard + 1 == count) {
         EXPECT_EQ(tokens.last, std::numeric_limits<int64_t>::max());
         break;
@@ -51,13 +51,14 @@ TEST(TokenShards, KeepIndexEntriesBesideTheirRows) {
                 shards.shard_of(key_of(shard_test_table, token)));
     }
   }
-  // The format of stores without shards.
+  // One shard has the format of stores without shards.
   const TokenShards one(1);
   ASSERT_EQ(one.entry_runs().size(), 1u);
   EXPECT_EQ(one.entry_runs()[0].token, 0);
 }
 
-// Records in a range are in the shards that shards_of() lists, and in their order if it says so.
+// The records of a range are in the shards that shards_of() lists. If it says that these are in order, their
+// records are in order too.
 RC_GTEST_PROP(TokenShardsProperties, RangesHaveTheShardsOfTheirRecords, ()) {
   const TokenShards shards(*rc::gen::inRange<uint32_t>(1, 12));
   const auto key = [] {

@@ -44,8 +44,8 @@ class ShardedStore : public Store {
   virtual base::Status open_shard(uint32_t shard, uint64_t epoch, const std::vector<FormerLog>& logs) = 0;
   // Flushes while requests continue, so that close_shard() will be short.
   virtual base::Status flush_shard(uint32_t shard) = 0;
-  // Refuses new uses, waits for those that exist, flushes, and closes. After an error the shard stays closed
-  // to requests, and this must be called again.
+  // Refuses new uses, waits for existing ones, flushes, and closes. After an error the shard stays closed to
+  // requests, and this function must be called again.
   virtual base::Status close_shard(uint32_t shard) = 0;
   // Gives the shard up at once, without writing. Does not block.
   virtual void drop_shard(uint32_t shard) = 0;
@@ -67,14 +67,14 @@ class ShardedStore : public Store {
   virtual uint64_t shard_size(uint32_t shard, BytesView begin, BytesView end) const = 0;
   // Like compact(), for the shards that are open here.
   virtual base::Status compact_here(BytesView begin, BytesView end) = 0;
-  // As compact(), of one shard. Closing the shard ends it: the error is is_not_here().
+  // Like compact(), for one shard. If the shard is closed, the call ends with the error is_not_here().
   virtual base::Status compact_shard(uint32_t shard, BytesView begin, BytesView end) = 0;
   // Ends running compactions of the functions above and refuses new ones.
   virtual void stop_compacting() = 0;
 
   // Copies the shards that are open here into directories of links, as of one moment, which may be the same on several servers:
   //
-  //  1. stop() has returned on all of them. Commits wait from now on, and reads go on.
+  //  1. stop() has returned on all of them. Commits wait from now on, and reads continue.
   //  2. cut() has returned on all of them. All cuts are of one moment, whether or not some server has resumed after its own cut.
   //  3. link() on all of them.
   //
@@ -87,10 +87,10 @@ class ShardedStore : public Store {
       std::vector<CheckpointFile> files;
     };
     virtual ~Checkpoint() = default;
-    // Returns when no commit is made any more. They resume after `limit` by themselves.
+    // Returns when no commit is made any more. Commits resume by themselves after `limit`.
     virtual base::Status stop(std::chrono::milliseconds limit) = 0;
-    // Writes what is in memory only to files, and keeps the files. Fails if commits have resumed meanwhile. Returns the shards, without
-    // files.
+    // Writes data that is only in memory to files, and keeps the files. Fails if commits have resumed
+    // meanwhile. Returns the shards, without files.
     virtual base::Result<std::vector<ShardFiles>> cut() = 0;
     // Resumes commits. Links the files of each shard into a directory, whose former content is removed.
     virtual base::Result<std::vector<ShardFiles>> link(
@@ -104,19 +104,20 @@ class ShardedStore : public Store {
   struct LogState {
     std::string name;
     uint64_t bytes = 0;
-    uint64_t shards = 0;  // shards with groups that are not in their tables
+    uint64_t shards = 0;  // number of shards with groups that are not in their tables
   };
   virtual LogState log_state() const = 0;
-  // The statistics of one shard; nullopt if it is not open. Caches and commits are those of the server.
+  // The statistics of one shard; nullopt if it is not open. Caches and commits are counted for the whole
+  // server.
   virtual std::optional<StoreStatistics> shard_statistics(uint32_t shard) const = 0;
-  // As partition_samples(), of one shard; nullopt if it is not open.
+  // Like partition_samples(), for one shard; nullopt if it is not open.
   virtual std::optional<std::map<uint32_t, PartitionSample>> shard_samples(uint32_t shard,
                                                                            std::span<const uint32_t> tables,
                                                                            size_t max_records) const = 0;
 };
 
-// The error for operations on a shard that is not open here, and a test for it. After this error, nothing was
-// executed.
+// not_here() returns the error for operations on a shard that is not open here, and is_not_here() recognises
+// it. After this error, nothing was executed.
 base::Error not_here(uint32_t shard);
 bool is_not_here(const base::Error& error);
 

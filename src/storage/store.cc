@@ -54,7 +54,8 @@ base::Result<std::vector<CheckpointFile>> Store::checkpoint(const std::string&) 
 PartitionSample scan_partitions(Iterator& records, uint32_t table, size_t max_records,
                                 const std::function<double(BytesView key)>& share_before,
                                 const TokenSpan& tokens) {
-  constexpr uint64_t min_sampled_partitions = 64;  // standard error of their token range: one eighth
+  constexpr uint64_t min_sampled_partitions = 64;  // with this many, the standard error of their token range
+                                                   // is one eighth
   PartitionCounter counter;
   Bytes prefix;
   size_t seen = 0;

@@ -49,7 +49,7 @@ class WriteSet {
   };
 
   void merge(Bytes key, Bytes fragment) { add(Action::merge, std::move(key), std::move(fragment)); }
-  // For records that are not rows, such as those of the catalogue.
+  // Stores a record that is not a row, such as one of the catalogue.
   void put(Bytes key, Bytes value) { add(Action::put, std::move(key), std::move(value)); }
   void erase(Bytes key) { add(Action::erase, std::move(key), {}); }
   // Erases everything in [begin, end), at a cost that does not depend on the amount of data.
@@ -95,10 +95,12 @@ class Snapshot {
   virtual std::unique_ptr<Iterator> iterate(BytesView begin, BytesView end) const = 0;
 };
 
-// How long tombstones must be kept, by table id. Unknown ids from first_table_id on and below next_table_id
-// belong to dropped tables, whose records may all be dropped. So set a policy that includes a new table
-// before its first write, unless next_table_id shows that the policy is older than the table. The catalogue
-// and unknown ids below first_table_id are never purged. Nothing is purged until a policy is set.
+// The time for which tombstones must be kept, by table id.
+//
+// Unknown ids from first_table_id on and below next_table_id belong to dropped tables: all of their records
+// may be removed. Therefore a policy that includes a new table must be set before the first write to the
+// table, unless next_table_id shows that the policy is older than the table. Records of the catalogue, and of
+// unknown ids below first_table_id, are never purged. Nothing is purged until a policy is set.
 struct PurgePolicy {
   static constexpr uint32_t first_table_id = 1024;
   struct Table {
@@ -119,9 +121,9 @@ struct PurgePolicy {
 struct StoreStatistics {
   uint64_t bytes_on_disk = 0;
   uint64_t bytes_in_memory = 0;
-  uint64_t commit_groups = 0;  // synced groups; `commits` counts the write sets in them
+  uint64_t commit_groups = 0;  // groups that were synced; `commits` counts the write sets in them
   uint64_t commits = 0;
-  uint64_t damage_met = 0;                // reads and compactions that encountered a damaged block
+  uint64_t damage_met = 0;                // number of reads and compactions that encountered a damaged block
   uint64_t commits_refused = 0;           // as overloaded
   base::HistogramSnapshot group_commits;  // write sets per group
   base::HistogramSnapshot sync_micros;    // time to write a group to the log and sync it
@@ -139,7 +141,7 @@ struct StoreStatistics {
   uint64_t background_errors = 0;
 };
 
-// A data file, with the first and last key that it may hold.
+// A data file. Records in it have keys from the first to the last one given here.
 struct StoreFile {
   std::string name;
   Bytes first_key, last_key;
@@ -173,7 +175,7 @@ class Timestamps {
   virtual ~Timestamps() = default;
   // The largest timestamp that was assigned.
   virtual int64_t last() const = 0;
-  // Makes all later timestamps larger than this one.
+  // All later timestamps will be larger than this one.
   virtual void start_above(int64_t timestamp) = 0;
 };
 
@@ -196,7 +198,7 @@ class Store {
   virtual base::Result<bool> get(BytesView key, Bytes& value) const = 0;
   virtual base::Status get_many(std::span<const Bytes> keys,
                                 std::span<std::optional<Bytes>> values) const = 0;
-  // If this is false after a read of rows, then their partitions had no partition records
+  // If this returns false after a read of rows, the partitions of these rows had no partition records
   // (row::RecordKind::partition) as of that read.
   virtual bool may_have_partition_records(uint32_t /*table_id*/) const { return true; }
   // Iterates over [begin, end) as of now. An empty end means no upper bound.
@@ -206,13 +208,14 @@ class Store {
   // The runs of index entries, in the order of their tokens. Together they cover all tokens. An entry is in
   // the same shard as its row. Never changes.
   virtual std::span<const EntryRun> entry_runs() const;
-  // REQUIRES: `runs` are those of a store.
+  // REQUIRES: `runs` are the runs of a store.
   static const EntryRun& run_of(std::span<const EntryRun> runs, int64_t token);
 
   // While the result exists, no other server changes the records near this key: the catalogue for the empty
   // key, otherwise the partitions with the key's token. nullptr: another server may change them.
   virtual std::shared_ptr<const void> hold(BytesView key) const;
-  // If two calls while the key is held return the same number, then no other server has changed these records in between.
+  // If two calls return the same number while the key is held, no other server has changed these records in
+  // between.
   virtual uint64_t tenure_of(BytesView /*key*/) const { return 0; }
 
   // flush() writes memory tables to disk. compact() rewrites [begin, end) and purges expired and shadowed

@@ -87,7 +87,7 @@ void apply(WriteSet::Operation&& operation, Tree& tree) {
   }
 }
 
-// Every record of a tree is whole, and no write happens between taking the tree and purging it.
+// Every record of a tree is whole. Between taking the tree and purging it, nothing is written.
 class TreeView final : public Purger::View {
  public:
   explicit TreeView(Tree tree) : tree_(std::move(tree)) {}
@@ -146,7 +146,7 @@ class MemoryStore final : public Store {
   }
   void publish(Tree tree) {
     const base::MutexLock lock(publishing_);
-    std::swap(tree_, tree);  // the old tree is freed after the lock is released
+    std::swap(tree_, tree);  // frees the old tree after the lock is released
   }
 
   const Options options_;

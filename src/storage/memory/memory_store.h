@@ -16,9 +16,9 @@ namespace sibyl::storage::memory {
 struct Options {
   // The clock for expiry in compact(). Must outlive the store. nullptr: the system clock.
   base::Clock* clock = nullptr;
-  // Returns true if the n-th commit (from 1) must fail. Called once for each commit, in order.
+  // Called once for each commit, in order, with its number (from 1). Returns true if the commit must fail.
   std::function<bool(uint64_t number)> fail_commit;
-  // The runs of index entries, for tests of stores with several shards. At least one.
+  // The runs of index entries, at least one. More are for tests of stores with several shards.
   std::vector<EntryRun> entry_runs = {EntryRun()};
 };
 

@@ -31,7 +31,7 @@ NodePointer make_node(const Node& from, NodePointer left, NodePointer right) {
   return make_node(from.record, from.priority, std::move(left), std::move(right));
 }
 
-// Breaks ties by key, so that the shape is unique.
+// Equal priorities are compared by key, so that the tree has only one possible shape.
 bool above(const Node& left, const Node& right) {
   if (left.priority != right.priority) return left.priority > right.priority;
   return left.record->key < right.record->key;
@@ -60,7 +60,7 @@ NodePointer insert(const NodePointer& node, std::shared_ptr<const Record> record
   const BytesView key = record->key;
   const int order = node ? key.compare(node->record->key) : 0;
   if (node && order == 0) return make_node(std::move(record), priority, node->left, node->right);
-  // Breaks ties by key, so that the shape is unique.
+  // Equal priorities are compared by key, so that the tree has only one possible shape.
   if (!node || priority > node->priority || (priority == node->priority && order < 0)) {
     auto [low, high] = split(node, key);
     return make_node(std::move(record), priority, std::move(low), std::move(high));

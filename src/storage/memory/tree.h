@@ -27,7 +27,7 @@ struct Record {
 struct Node {
   std::shared_ptr<const Record> record;
   uint64_t priority = 0;
-  uint64_t bytes = 0;  // of keys and values in this subtree
+  uint64_t bytes = 0;  // bytes of keys and values in this subtree
   std::shared_ptr<const Node> left;
   std::shared_ptr<const Node> right;
 };
@@ -71,7 +71,7 @@ class Cursor {
  private:
   void descend(BytesView key, bool equal_is_left);
   const Node* root_;
-  std::vector<const Node*> path_;  // from the root to the current node
+  std::vector<const Node*> path_;  // the nodes from the root to the current one
 };
 
 }  // namespace sibyl::storage::memory

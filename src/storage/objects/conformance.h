@@ -2,7 +2,7 @@
 //
 //   INSTANTIATE_TEST_SUITE_P(Memory, ObjectStoreConformance, testing::Values(Implementation{"memory", make_world}));
 //
-// A test may use any names of objects: each gets its own world, or at least names with its own prefix.
+// A test may use any names of objects: each test has its own world, or at least its own prefix for names.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,9 +26,9 @@ class World {
   virtual std::unique_ptr<ObjectStore> connect() = 0;
   // A client with a short timeout.
   virtual std::unique_ptr<ObjectStore> connect_impatient() { return connect(); }
-  // Lets callbacks run until the condition holds; fails the test if it takes too long.
+  // Lets callbacks run until the condition holds. Fails the test if that takes too long.
   virtual void run_until(const std::function<bool()>& condition) = 0;
-  // Advances the storage's clock.
+  // Advances the clock of the storage.
   virtual void pass(std::chrono::milliseconds time) = 0;
   // From now on mutations are applied only after release(), and clients get no reply.
   virtual void hold() = 0;
@@ -261,7 +261,7 @@ TEST_P(ObjectStoreConformance, AnUnknownMutationMayArriveLater) {
   EXPECT_EQ(read("log").data, "late");
 }
 
-// The rule for writers of a log: repeat the same guarded mutation until it is done or refused.
+// A writer of a log follows this rule: repeat the same guarded mutation until it is done or refused.
 TEST_P(ObjectStoreConformance, RepeatingAGuardedMutationAppliesItOnce) {
   const auto impatient = world_->connect_impatient();
   ASSERT_EQ(mutate("log", Mutation().create().set_attribute("n", "0")), done_reply);

@@ -70,13 +70,13 @@ enum class Outcome : uint8_t { done, refused, unknown };
 enum class Reason : uint8_t {
   none,
   missing,    // the object does not exist, or the lock is not held
-  exists,     // the object exists already
+  exists,     // the object already exists
   mismatch,   // an attribute or entry differs from the guard
   locked,     // another holder has the lock
   full,       // the storage is full
   invalid,    // the request breaks a limit of this contract, or the client lacks a permission
-  fenced,     // the client was fenced: always with Outcome::unknown for mutations, refused for reads
-  timed_out,  // no answer in time
+  fenced,     // the client was fenced; mutations have Outcome::unknown then, reads are refused
+  timed_out,  // there was no answer in time
   failed,     // the storage reported another error
 };
 
@@ -110,7 +110,7 @@ class Mutation {
   };
   struct Action {
     Kind kind = Kind::create;
-    std::string name;     // of the attribute or entry
+    std::string name;     // name of the attribute or entry
     uint64_t offset = 0;  // write
     Bytes value;
   };
@@ -188,7 +188,7 @@ struct Read {
 };
 
 struct ReadReply {
-  Reply reply;  // refused as missing if the object does not exist; unknown if there was no answer
+  Reply reply;  // refused as `missing` if the object does not exist; unknown if the storage did not answer
   Bytes data;
   uint64_t size = 0;
   int64_t modified_seconds = 0;  // since 1970, by the storage's clock
@@ -198,12 +198,12 @@ struct ReadReply {
 };
 
 struct Lock {
-  std::string name = "lock";              // an object may have several
+  std::string name = "lock";              // an object may have several locks
   std::string owner;                      // distinguishes holders within one client
   std::string description;                // for read_lock()
   std::chrono::milliseconds duration{0};  // 0: does not expire
-  // Extends the lock if this client and owner still hold it, and otherwise refuses as missing, because
-  // renewing must never acquire an expired lock.
+  // Extends the lock if this client and owner still hold it, otherwise refuses as `missing`. Renewing must
+  // never acquire an expired lock.
   bool only_renew = false;
 };
 struct LockHolder {
@@ -249,16 +249,17 @@ class ObjectStore {
   // Acquires or renews a lock. A holder that calls it again extends its lock. Creates a missing object. Works
   // when the storage is full.
   virtual void lock(std::string object, Lock lock, Done done) = 0;
-  // Releases a lock of this client. Refused as missing if it is not held.
+  // Releases a lock of this client. Refused as `missing` if this client does not hold it.
   virtual void unlock(std::string object, std::string name, std::string owner, Done done) = 0;
   virtual void read_lock(std::string object, std::string name, LockReadDone done) = 0;
-  // Releases the lock of another client, if that client and owner hold it, and otherwise refuses as missing.
+  // Releases the lock of another client, if that client and owner hold it, otherwise refuses as `missing`.
   // Does not fence the other client.
   virtual void break_lock(std::string object, std::string name, LockHolder holder, Done done) = 0;
 
   // REQUIRES: the object exists.
   virtual void watch(std::string object, Watcher watcher, WatchDone done) = 0;
-  // Done when all watchers have received the message; unknown if one of them did not in time.
+  // Sends the message to all watchers. Done when all have received it; unknown if one of them did not receive
+  // it in time.
   virtual void notify(std::string object, Bytes message, Done done) = 0;
 
   // The name of this client, for fence() by others.

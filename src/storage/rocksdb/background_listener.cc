@@ -8,7 +8,7 @@
 namespace sibyl::storage::rocksdb {
 namespace {
 
-// Finished compactions to remember.
+// The number of finished compactions to remember.
 constexpr size_t max_ended = 256;
 
 uint64_t number_of(::rocksdb::DB& database, const std::string& property) {
@@ -120,7 +120,8 @@ void BackgroundListener::OnBackgroundError(::rocksdb::BackgroundErrorReason reas
   failed_ = true;
 }
 
-// RocksDB's own recovery waits until there is space for all write buffers, and refuses Resume() meanwhile.
+// Stops RocksDB's own recovery, which waits until there is space for all write buffers and refuses Resume()
+// meanwhile.
 void BackgroundListener::OnErrorRecoveryBegin(::rocksdb::BackgroundErrorReason, ::rocksdb::Status status,
                                               bool* auto_recovery) {
   status.PermitUncheckedError();

@@ -101,7 +101,7 @@ class BackgroundListener final : public ::rocksdb::EventListener {
   std::atomic<uint64_t> last_file_ = 1;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<int, StoreTask> tasks_;  // by job id; guarded by mutex_
+  std::map<int, StoreTask> tasks_;  // running tasks by job id; guarded by mutex_
   int pauses_ = 0;                  // guarded by mutex_
   // The most recent compactions, as file numbers; guarded by mutex_.
   struct Ended {

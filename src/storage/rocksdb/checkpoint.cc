@@ -127,7 +127,8 @@ base::Result<std::vector<CheckpointFile>> make_checkpoint(::rocksdb::DB& databas
     if (const auto status = database.GetLiveFilesStorageInfo(options, &files); !status.ok())
       return base::fail(error_of(status, base::ErrorCode::server));
     for (const auto& file : files) {
-      if (file.file_type == ::rocksdb::kWalFile) continue;  // always empty, because RocksDB's log is not used
+      // This file is always empty, because RocksDB's log is not used.
+      if (file.file_type == ::rocksdb::kWalFile) continue;
       SIBYL_ASSIGN(CheckpointFile made, add_file(file, directory));
       added.push_back(std::move(made));
     }

@@ -21,13 +21,14 @@ base::Result<std::vector<CheckpointFile>> make_checkpoint(::rocksdb::DB& databas
 // A file of the store as of one moment.
 struct HeldFile {
   std::string name;
-  uint64_t size = 0;               // the file itself may be longer, if it is not a table
+  // The part of the file to use; the file may be longer, if it is not a table.
+  uint64_t size = 0;
   bool is_table = false;           // it never changes
-  std::optional<uint32_t> crc32c;  // if RocksDB knows it
-  base::Bytes content;             // not empty: instead of that of the file
+  std::optional<uint32_t> crc32c;  // the checksum, if RocksDB knows it
+  base::Bytes content;             // if this is not empty, it replaces the content of the file
 };
-// The files that make up the store now, without those that every open makes anew. They are not removed until release_files(). Data that is
-// only in memory is not included.
+// Returns the files of the store, without those that are created again whenever it is opened. They are not
+// removed until release_files(). Data that is only in memory is not included.
 base::Result<std::vector<HeldFile>> hold_files(::rocksdb::DB& database);
 void release_files(::rocksdb::DB& database);
 

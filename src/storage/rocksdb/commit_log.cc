@@ -22,10 +22,10 @@ namespace {
 
 using base::BytesView;
 
-// The contents of a segment beyond a broken group.
+// What a segment contains beyond a broken group.
 struct Beyond {
-  bool has_groups = false;         // complete groups of this segment
-  bool was_broken_synced = false;  // a later group shows that the broken one had been synced
+  bool has_groups = false;         // true: this segment has complete groups
+  bool was_broken_synced = false;  // true: a later group shows that the broken group had been synced
 };
 
 // Every offset is checked, and the bytes may contain anything that a client has written. Therefore each byte
@@ -96,7 +96,7 @@ base::Status CommitLog::recover(const Replay& replay) {
   std::vector<std::string> leftovers;
   SIBYL_TRY(open_segments(headers, leftovers));
   SIBYL_TRY(check_mark());
-  // Only now, because a missing segment may be among them.
+  // The leftovers are removed as late as this, because a missing segment may be among them.
   for (const std::string& path : leftovers) ::unlink(path.c_str());
   for (size_t i = 0; i < headers.size(); ++i) {
     const bool last = i + 1 == headers.size();
@@ -106,9 +106,9 @@ base::Status CommitLog::recover(const Replay& replay) {
   }
   synced_ = 0;
   count_bytes();
-  // Anything beyond the last complete group was never committed, and a new group must not end right before
-  // it. The sync also makes sure that groups that were only in the page cache are on the device before
-  // anything depends on them.
+  // What is beyond the last complete group was never committed, and a new group must not end right before it.
+  // The sync also makes sure that groups that were only in the page cache are on the device before anything
+  // depends on them.
   if (segments_.empty()) return {};
   must_undo_ = true;
   next_number_ = segments_.back().number + 1;
@@ -186,7 +186,8 @@ base::Result<uint64_t> CommitLog::replay_segment(const Segment& segment, std::op
 
 // The first sync of a reserved block changes the metadata of the file system, and takes twice the CPU and several times the time
 // of any later one. Therefore zeros are written beyond the group that ends at `end`, for many blocks at a time. Reserved
-// blocks read as zeros too, so this changes nothing for recovery. An error only means that the advantage is lost.
+// blocks read as zeros too, so this changes nothing for recovery. After an error, only this advantage is
+// lost.
 void CommitLog::write_ahead(Segment& segment, uint64_t end) const {
   static std::array<char, 512 << 10> zeros;  // never written to, so it takes no memory
   if (end <= segment.written) return;
@@ -202,7 +203,7 @@ int CommitLog::write_group(const Segment& segment, uint64_t offset, uint64_t syn
   put_fixed(header, group_crc(segment.salt, offset, header, group));
   const uint64_t end = offset + group_header_size + group.size();
   const uint64_t with_zeros = aligned(end) + group_header_size;
-  constexpr size_t max_copied = 256 << 10;  // larger groups are not copied: another one follows soon
+  constexpr size_t max_copied = 256 << 10;  // Larger groups are not copied, because another one follows soon.
   if (group.size() > max_copied || with_zeros > segment.size)
     return options_.disk->write(segment.file, {header, sizeof header}, group, offset);
   base::Bytes padded;
@@ -323,8 +324,8 @@ base::Status CommitLog::start_segment(uint64_t needed, bool forget_older) {
   return publish();
 }
 
-// Reads the groups of the current segment that are not known to be on the device. They are still in the page
-// cache.
+// Returns the groups of the current segment that are not known to be on the device. They can be read, because
+// they are still in the page cache.
 base::Result<std::vector<base::Bytes>> CommitLog::unsynced_groups() const {
   std::vector<base::Bytes> groups;
   const Segment& segment = segments_.back();

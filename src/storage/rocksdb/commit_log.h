@@ -63,7 +63,7 @@ class CommitLog final : public WriteLog {
     size_t kept_segments = 2;  // released segments to keep for reuse
     Disk* disk = &Disk::real();
     std::string mark;            // path of the log's mark, outside of the directory; empty: no mark
-    DiskSpace* space = nullptr;  // releases its reserve when a segment does not find space
+    DiskSpace* space = nullptr;  // its reserve is released when there is no space for a segment
   };
 
   static base::Result<std::unique_ptr<CommitLog>> open(Options options, const Replay& replay);
@@ -76,7 +76,7 @@ class CommitLog final : public WriteLog {
   base::Status append(base::BytesView group, bool durable) override;
   // Removes the group that was appended last.
   base::Status undo() override;
-  // Waits until everything is on the device.
+  // Waits until all groups are on the device.
   base::Status sync() override;
   // Records in the mark how much of the log is on the device. Does not sync and does not report failures. After
   // this, undo() must not be called before the next append.
@@ -104,9 +104,10 @@ class CommitLog final : public WriteLog {
     uint64_t number = 0;
     int file = -1;
     uint64_t size = 0;
-    uint64_t written = 0;  // the bytes up to here have been written once; the others are only reserved
+    // The bytes before this offset have been written once; the bytes after it are only reserved.
+    uint64_t written = 0;
     uint64_t salt = 0;
-    uint64_t oldest = 0;  // the first segment still needed when this header was written
+    uint64_t oldest = 0;  // the first segment that was still needed when this header was written
     bool sync_failed = false;
   };
 
@@ -139,17 +140,18 @@ class CommitLog final : public WriteLog {
   Recovered recovered_;
   // Names the segment that was written to last. It is set before any group of that segment is acknowledged.
   LogMark mark_;
-  std::deque<Segment> segments_;    // the last one is written to; the others are only kept
+  std::deque<Segment> segments_;    // groups are appended to the last segment; the others are only kept
   std::deque<Segment> spares_;      // to be reused
-  std::optional<Segment> pending_;  // has its name, but perhaps not yet on the device
+  std::optional<Segment> pending_;  // a segment that has its name, perhaps not yet on the device
   uint64_t pending_end_ = 0;        // end of its groups
   uint64_t released_ = 0;           // segments up to this number are not needed
   uint64_t next_number_ = 1;
   uint64_t end_ = 0;         // offset of the next group
   uint64_t synced_ = 0;      // how much of the current segment is on the device
-  uint64_t last_begin_ = 0;  // begin of the group appended last
+  uint64_t last_begin_ = 0;  // begin of the group that was appended last
   bool must_undo_ = false;   // a group that was never committed may follow end_
-  // Complete old groups may follow further on. A new group might end right before one of them.
+  // Complete old groups may follow further on in this segment. A new group might end right before one of
+  // them.
   bool must_start_segment_ = false;
   std::atomic<uint64_t> bytes_ = 0;
 };

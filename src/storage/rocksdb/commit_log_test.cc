@@ -99,7 +99,7 @@ TEST_F(CommitLogTest, GroupsAfterALostOneNeverReappear) {
   EXPECT_EQ(replayed_, (std::vector<Bytes>{"one", "ten"}));
 }
 
-// Syncing a directory's data may omit its new entries.
+// A sync of a directory's data may omit its new entries.
 TEST_F(CommitLogTest, NamesAreSyncedAsNames) {
   class Watching final : public Disk {
    public:
@@ -121,7 +121,7 @@ TEST_F(CommitLogTest, NamesAreSyncedAsNames) {
   ASSERT_TRUE(log.has_value()) << log.error().text();
   ASSERT_TRUE((*log)->append("one", true).has_value());
   EXPECT_EQ(disk.directories_as_files, 0);
-  EXPECT_EQ(disk.names, 2);  // those of the segment and of the mark
+  EXPECT_EQ(disk.names, 2);  // one sync for the segment's name and one for the mark's
 }
 
 TEST_F(CommitLogTest, UnknownFilesAndPossibleSegmentsAreKept) {
@@ -166,7 +166,7 @@ TEST_F(CommitLogTest, ReleasedSegmentsAreReusedAndNotReplayed) {
     ASSERT_TRUE(log_->append(Bytes(1500, static_cast<char>('a' + i % 26)), true).has_value());
     if (log_->segment() != before && before != 0) log_->release(before);
   }
-  // The current segment, the last released one, and the spares.
+  // The log has at most the current segment, the last released one, and the spares.
   EXPECT_LE(log_->bytes(), 5 * 4096u);
   reopen();
   EXPECT_LE(replayed_.size(), 6u);
@@ -217,7 +217,7 @@ TEST(WriteAhead, WritesManyNewBlocksAtOnce) {
   log.reset();
   log = open();
   EXPECT_EQ(replayed, expected);
-  // A segment that was written before, and writes that are not synced, need nothing.
+  // A segment that was written before needs no zeros, and neither do writes that are not synced.
   disk.count = 0;
   append(*log, 100, true);
   ASSERT_TRUE(log->release_all().has_value());
@@ -436,7 +436,8 @@ TEST_F(MarkedLogTest, NothingIsAcknowledgedWithoutTheMark) {
   disk_.fail_all = true;
   EXPECT_FALSE(log_->append("one", true).has_value());
   disk_.fail_all = false;
-  disk_.fail_sync = 2;  // the segment, its directory, and then the mark's directory
+  // The first two syncs are of the segment and of its directory, the third is of the mark's directory.
+  disk_.fail_sync = 2;
   const auto refused = log_->append("two", true);
   ASSERT_FALSE(refused.has_value());
   EXPECT_NE(refused.error().message().find("failed to write its mark"), std::string::npos)
@@ -532,14 +533,14 @@ TEST_F(MarkedLogTest, AnIntactLogHasNoIncompleteGroup) {
   }
 }
 
-// tests/data has a sample of every version.
+// tests/data has a sample of every version of the mark.
 TEST(LogMark, ReadsSamples) {
   LogMark mark(base::source_path("tests/data/sibyl_log_v1.txt"), Disk::real());
   ASSERT_TRUE(mark.read().has_value());
   EXPECT_EQ(mark.segment(), 0u);
 }
 
-// Wherever the new groups of a reused segment end, the old ones that follow must not count.
+// A new group of a reused segment may end anywhere. The old groups after it must not count.
 TEST(CommitLogReuse, OldGroupsOfAReusedSegmentDoNotCount) {
   for (int appended = 1; appended < 40; ++appended) {
     TemporaryDirectory directory;
@@ -620,7 +621,7 @@ TEST(CommitLogReuse, OldBytesThatLookLikeGroupsCostNoTime) {
 // still declares it as needed, so it must not be removed.
 TEST_F(CommitLogTest, ASegmentReleasedBeforeTheNextIsPublishedIsKept) {
   while (log_->segment() < 2) ASSERT_TRUE(log_->append(Bytes(1000, 'a'), true).has_value());
-  disk_.fail_sync = 2;  // the old segment, the new header, and then the directory
+  disk_.fail_sync = 2;  // the syncs are of the old segment, of the new header, and then of the directory
   while (log_->append(Bytes(1000, 'b'), false).has_value()) continue;
   ASSERT_EQ(log_->segment(), 2u);
   log_->release(1);

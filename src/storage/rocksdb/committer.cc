@@ -12,7 +12,7 @@
 namespace sibyl::storage::rocksdb {
 namespace {
 
-// Overhead of a queued write set in addition to its bytes.
+// The memory of a queued write set in addition to its bytes.
 constexpr uint64_t request_overhead = 256;
 
 uint64_t cost_of(const WriteSet& writes) {
@@ -101,7 +101,7 @@ void Committer::take_group(std::vector<Request>& group) {
   queue_begin_ = end;
   queued_bytes_ -= bytes;
   if (begin == 0 && queue_begin_ == queue_.size()) {
-    std::swap(queue_, group);  // both keep their capacity
+    std::swap(queue_, group);  // both vectors keep their capacity
   } else {
     group.insert(group.end(), std::make_move_iterator(queue_.begin() + static_cast<ptrdiff_t>(begin)),
                  std::make_move_iterator(queue_.begin() + static_cast<ptrdiff_t>(queue_begin_)));

@@ -30,8 +30,8 @@ class Committer {
   struct Work {
     // Makes the whole group durable and visible, or none of it, except requests whose status it sets.
     std::function<base::Status(std::span<Request> group)> write;
-    // Called when `interval` has passed since the last call, if something was written in between or the last
-    // call returned false (which requests a retry).
+    // Called when `interval` has passed since the last call, if something was written since then. Also called
+    // if the last call returned false, which requests a retry.
     std::function<bool()> pause;
     std::chrono::milliseconds interval{0};  // 0: never
     uint64_t queue_bytes = 64 << 20;
@@ -58,7 +58,8 @@ class Committer {
   const Work work_;
   std::mutex mutex_;
   std::condition_variable woken_;
-  std::vector<Request> queue_;  // from queue_begin_ on; guarded by mutex_, like all members up to next_pause_
+  // Requests from queue_begin_ on; guarded by mutex_, like all members up to next_pause_.
+  std::vector<Request> queue_;
   size_t queue_begin_ = 0;
   uint64_t queued_bytes_ = 0;
   bool sleeping_ = false;
@@ -67,7 +68,7 @@ class Committer {
   std::atomic<uint64_t> groups_ = 0;
   std::atomic<uint64_t> commits_ = 0;
   std::atomic<uint64_t> refused_ = 0;
-  base::Histogram group_sizes_;  // recorded by the thread
+  base::Histogram group_sizes_;  // recorded by the committer's thread
   base::LogLimit thrown_{1};
   std::thread thread_;
 };

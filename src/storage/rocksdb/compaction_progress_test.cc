@@ -1,4 +1,4 @@
-// The progress of a compaction, queried while it is paused in the middle.
+// Tests queries of a compaction's progress while the compaction is paused in the middle.
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
@@ -90,7 +90,7 @@ TEST(CompactionProgress, IsReportedWhileItRuns) {
     ASSERT_TRUE(store->flush().has_value());
   }
   EXPECT_TRUE(store->tasks().empty());
-  files->hold_after(2 << 20);  // half of the four MiB
+  files->hold_after(2 << 20);  // the file has four MiB, so this is half of it
   std::thread compaction([&] { EXPECT_TRUE(store->compact({}, {}).has_value()); });
   files->wait_until_held();
   const std::vector<StoreTask> tasks = store->tasks();

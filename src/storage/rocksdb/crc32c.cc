@@ -50,7 +50,7 @@ constexpr uint32_t product(uint32_t left, uint32_t right) {
   return sum;
 }
 
-// powers[d][n]: x to the power of 8 · n · 256^d, the factor for n · 256^d bytes.
+// powers[d][n] is x to the power of 8 · n · 256^d, which is the factor for n · 256^d bytes.
 using Powers = std::array<std::array<uint32_t, 256>, 8>;
 Powers make_powers() {
   Powers powers{};

@@ -30,7 +30,7 @@ class DamageReport {
   // opening or closing.
   void background(const ::rocksdb::Status& status);
 
-  // The number of times that a damaged block was encountered.
+  // How many times a read encountered a damaged block.
   uint64_t count() const { return count_.load(std::memory_order_relaxed); }
 
  private:

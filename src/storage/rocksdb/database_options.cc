@@ -39,7 +39,7 @@ BlockBasedTableOptions partitioned_options(const std::shared_ptr<::rocksdb::Cach
   return table;
 }
 
-// Reads files of both layouts, and chooses one for each new file.
+// Reads files of both layouts. Chooses the layout of each new file.
 class TableFormat final : public ::rocksdb::TableFactory {
  public:
   TableFormat(const std::shared_ptr<::rocksdb::Cache>& cache, std::function<uint64_t()> data_bytes)
@@ -82,7 +82,8 @@ class TableFormat final : public ::rocksdb::TableFactory {
   const std::unique_ptr<::rocksdb::TableFactory> whole_, partitioned_;
 };
 
-// A quarter of the process's limit. The rest is for clients, the log and files that are being written.
+// Returns a quarter of the process's limit. The rest is for clients, the log and files that are being
+// written.
 int max_open_files() {
   constexpr rlim_t wanted = 512;
   rlimit limit{};
@@ -118,7 +119,7 @@ bool fits_whole(uint64_t data_bytes, uint64_t cache_bytes) {
   database.memtable_whole_key_filtering = true;
   database.memtable_prefix_bloom_size_ratio = 0.02;
   database.memtable_factory = make_tree_tables();
-  database.allow_concurrent_memtable_write = false;  // the committer is the only writer
+  database.allow_concurrent_memtable_write = false;  // the committer is the only thread that writes
   database.enable_write_thread_adaptive_yield = false;
 
   database.compaction_style = ::rocksdb::kCompactionStyleLevel;

@@ -19,7 +19,7 @@ inline constexpr uint64_t memory_table_bytes(uint64_t write_buffer_bytes) {
   return write_buffer_bytes / tables_per_flush;
 }
 
-// Returns all options except those that belong to one open store: its files, purger and listeners.
+// Returns all options, except options that belong to one open store: its files, purger and listeners.
 //
 // New files have whole filters and indexes while those of all files fit a quarter of the block cache, because
 // then a point read needs fewer look-ups in the cache. Otherwise they are partitioned into blocks of 4 KiB, so

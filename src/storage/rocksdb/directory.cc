@@ -128,7 +128,7 @@ base::Result<Directory> Directory::open(const std::string& path) {
   return directory;
 }
 
-// RocksDB would create a new database if its files are missing. But if there is a log, the files existed.
+// RocksDB would create a new database if its files are missing. But if there is a log, there have been files.
 base::Status Directory::check_records() const {
   std::error_code error;
   if (std::filesystem::exists(records_path() + "/CURRENT", error)) return {};

@@ -41,7 +41,7 @@ int Disk::allocate(int file, uint64_t size) {
   for (;;) {
     if (::fallocate(file, 0, 0, static_cast<off_t>(size)) == 0) return 0;
     if (errno == EINTR) continue;
-    // The file system does not support reservations. The file grows as it is written.
+    // The file system does not support reservations, so the file grows as it is written.
     return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : errno;
   }
 }

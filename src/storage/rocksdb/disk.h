@@ -15,8 +15,8 @@ class Disk {
   virtual int write(int file, base::BytesView first, base::BytesView second, uint64_t offset);
   // Blocks until the file's contents and size are on the device.
   virtual int sync(int file);
-  // Blocks until a directory's entries are on the device. A function of its own, because syncing only data
-  // may omit new entries.
+  // Blocks until a directory's entries are on the device. This is not sync(), because a sync of data only may
+  // omit new entries.
   virtual int sync_names(int directory);
   // Reserves blocks for the first `size` bytes, so that writing them cannot run out of space.
   virtual int allocate(int file, uint64_t size);

@@ -1,4 +1,4 @@
-// Realistic disk failures: syncs that lose data, blocks that change, a full file system.
+// Tests realistic disk failures: syncs that lose data, blocks that change, a full file system.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,8 +24,9 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// Keeps the contents of the device separate from those of the kernel. A failed sync is reported once, and the
-// unwritten data is then treated as written: later syncs succeed without it, as in Linux.
+// Keeps the contents that the device has separate from the contents that the kernel has. A failed sync is
+// reported once, and the unwritten data is then treated as written: later syncs succeed without it, as in
+// Linux.
 class ForgetfulDisk final : public Disk {
  public:
   std::atomic<int> fail_sync = -1;  // counts down
@@ -111,7 +112,7 @@ TEST_F(FailedSync, MovesWaitingGroupsBeforeTheNextGroup) {
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(log_->append(base::Bytes(30, 'a'), false).has_value());
   disk_.fail_sync = 0;
   EXPECT_FALSE(log_->sync().has_value());
-  ASSERT_TRUE(log_->append(base::Bytes(3000, 'b'), true).has_value());  // both exceed one segment
+  ASSERT_TRUE(log_->append(base::Bytes(3000, 'b'), true).has_value());  // each of these exceeds one segment
   crash();
   ASSERT_EQ(replayed_.size(), 101u);
   EXPECT_EQ(replayed_.back(), base::Bytes(3000, 'b'));
@@ -128,7 +129,7 @@ TEST_F(FailedSync, DropsOnlyTheFailedGroup) {
   EXPECT_EQ(replayed_, (std::vector<base::Bytes>{"first", "second"}));
 }
 
-// The untrusted segment must not be reused after it is released.
+// The segment is not trusted any more, so it must not be reused after it is released.
 TEST_F(FailedSync, ItsFileIsNotReused) {
   ASSERT_TRUE(log_->append("first", true).has_value());
   disk_.fail_sync = 0;
@@ -138,7 +139,7 @@ TEST_F(FailedSync, ItsFileIsNotReused) {
   size_t spares = 0;
   for (const auto& entry : std::filesystem::directory_iterator(directory_.path()))
     spares += entry.path().extension() == ".spare" ? 1 : 0;
-  EXPECT_EQ(spares, 1u);  // the segment that followed it
+  EXPECT_EQ(spares, 1u);  // the segment that followed the untrusted one
   crash();
   EXPECT_EQ(replayed_, (std::vector<base::Bytes>{"second"}));
 }
@@ -223,7 +224,7 @@ class DamagedBlock : public testing::Test {
   void expect_report(const base::Error& error) {
     EXPECT_EQ(error.code(), base::ErrorCode::read_failure);
     EXPECT_THAT(error.message(), HasSubstr(std::filesystem::path(file_).filename().string()));
-    // Other keys are only in the log, once.
+    // The error does not name other keys. They are only in the log, once.
     EXPECT_THAT(error.message(), Not(HasSubstr("a1099")));
     EXPECT_EQ(times(log_.text(), file_ + ", whose records range from key a1000 to key a1099"), 1u)
         << log_.text();
@@ -270,7 +271,7 @@ TEST_F(DamagedBlock, LeavesOtherDataReadable) {
   EXPECT_EQ(count, 100u);
 }
 
-// A compaction that encounters the damage changes nothing, and writes continue.
+// If a compaction encounters the damage, it changes nothing, and writes continue.
 TEST_F(DamagedBlock, DoesNotStopWrites) {
   const auto compacted = store_->compact({}, {});
   EXPECT_FALSE(compacted.has_value());

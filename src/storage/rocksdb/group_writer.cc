@@ -41,7 +41,8 @@ void HotKeys::record_merge(BytesView key, size_t bytes) {
     large_.erase(hash);
     return;
   }
-  if (large_.size() >= max_large) large_.clear();  // each record is then merged early once
+  // If the counts are cleared, each record may be merged once too early.
+  if (large_.size() >= max_large) large_.clear();
   large_[hash] = rounds;
 }
 
@@ -108,7 +109,7 @@ base::Status GroupWriter::begin_group() {
   if (is_broken_) return base::fail(broken());
   if (ended_) return base::fail(*ended_);
   batch_.Clear();
-  hot_.clear();  // left by a failed group
+  hot_.clear();  // reports of a failed group may be left
   return {};
 }
 
@@ -164,7 +165,7 @@ base::Status GroupWriter::finish_group(const base::Status& logged) {
     (void)log_->undo();
     return status;
   }
-  if (syncs_each_) log_->note_synced();  // only now, because a noted group cannot be undone
+  if (syncs_each_) log_->note_synced();  // done as late as this because a noted group cannot be undone
   // The group is committed. Failures from here on do not matter.
   (void)base::contain([&] {
     erased_tables_.add(batch_, sequence);
@@ -184,12 +185,13 @@ base::Status GroupWriter::refuse_from_now_on(const base::Status& status) {
 }
 
 void GroupWriter::record_sync(std::chrono::microseconds taken) {
-  constexpr int weight = 8;  // of the previous average, relative to one new value
+  constexpr int weight = 8;  // the weight of the previous average, relative to one new value
   sync_micros_.record(static_cast<uint64_t>(taken.count()));
   if (syncs_each_) sync_time_.store(sync_time() + (taken - sync_time()) / weight, std::memory_order_relaxed);
 }
 
-// A table file could not be written, perhaps by a compaction. Calls Resume(), but not with every group.
+// Called when a table file could not be written, perhaps by a compaction. Calls Resume(), but not with every
+// group.
 void GroupWriter::resume_after_failure() {
   if (!background_.failed()) return;
   constexpr auto pause = std::chrono::milliseconds(100);
@@ -200,7 +202,8 @@ void GroupWriter::resume_after_failure() {
 }
 
 // Called after the log's device failed. The contents of the log are flushed to table files; once they are
-// there, an empty log is started. Only requests the flush, because other commits are waiting.
+// there, an empty log is started. Only requests the flush and does not wait for it, because other commits are
+// waiting.
 void GroupWriter::abandon_log() {
   if (!log_->sync_failed()) return;
   if (background_.flushed() >= database_.GetLatestSequenceNumber()) {
@@ -281,8 +284,8 @@ void GroupWriter::release_segments() {
 }
 
 // Replaces the fragments of frequently written records with their merge, so that reading them stays cheap.
-// This needs no log: readers see no difference, no other thread writes, and losing it in a crash loses no
-// data.
+// This needs no log: readers see no difference, no other thread writes, and if a crash undoes it, no data is
+// lost.
 void GroupWriter::merge_hot_keys() {
   if (hot_.empty()) return;
   // A group may report the same record many times.
@@ -290,7 +293,7 @@ void GroupWriter::merge_hot_keys() {
   hot_.erase(std::unique(hot_.begin(), hot_.end()), hot_.end());
   batch_.Clear();
   Bytes value;
-  // Other writes wait meanwhile. Flushes merge the fragments of larger records.
+  // Other writes wait while this runs. Flushes merge the fragments of larger records.
   constexpr size_t max_rewritten = 1 << 20, assumed_if_refused = 64 << 20;
   const MergeLimit limit(max_rewritten);
   for (const Bytes& key : hot_) {
@@ -306,7 +309,7 @@ void GroupWriter::merge_hot_keys() {
   if (batch_.Count() > 0) database_.Write(options, &batch_).PermitUncheckedError();
 }
 
-// Logs when the device begins to refuse writes and when it accepts them again, not every failure.
+// Logs when the device begins to refuse writes and when it accepts them again, but not every failure.
 void GroupWriter::log_state_change(const base::Status& status) {
   if (status.has_value() == !is_refusing_) return;
   is_refusing_ = !status;

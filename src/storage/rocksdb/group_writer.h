@@ -71,15 +71,16 @@ class HotKeys {
 
  private:
   static constexpr uint8_t limit = 64;
-  static constexpr size_t max_rewritten_per_fragment = 64;  // bytes of the merged record
-  static constexpr size_t max_large = 4096;                 // records
+  // A merge rewrites at most this many bytes for each fragment.
+  static constexpr size_t max_rewritten_per_fragment = 64;
+  static constexpr size_t max_large = 4096;  // records
   struct Place {
     uint8_t name = 0, count = 0;
   };
   bool is_due(size_t hash);
 
   std::array<Place, 1 << 16> places_{};
-  // By hash of the key: how many more times `limit` fragments must arrive before the next merge.
+  // For the hash of a key, how many more times `limit` fragments must arrive before the next merge.
   std::unordered_map<size_t, size_t> large_;
 };
 
@@ -107,7 +108,8 @@ class GroupWriter {
   // if writes are refused.
   base::Status begin_group();
   void add(const WriteSet::Operation& operation);
-  // Completes the group with its position in the log. Returns it, or nothing if it is empty. Valid until finish_group().
+  // Completes the group with its position in the log. Returns the group, or nothing if it is empty. Valid
+  // until finish_group().
   BytesView prepare_group();
   // Adds the group to the tables if it was logged.
   base::Status finish_group(const base::Status& logged);
@@ -117,7 +119,7 @@ class GroupWriter {
   // Records how much of the log is on the device, to distinguish damage from an incomplete write. With
   // `syncs_each`, write() does this before it returns.
   void note_synced() { log_->note_synced(); }
-  // Starts an empty log. REQUIRES: everything is in table files.
+  // Starts an empty log. REQUIRES: all groups are in table files.
   void release_log() { (void)log_->release_all(); }
   // Frees log space that table files have made unnecessary.
   void trim_log();
@@ -137,7 +139,7 @@ class GroupWriter {
   std::chrono::microseconds sync_time() const { return sync_time_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr size_t max_kept_batch = 8 << 20;  // a larger batch's memory is freed
+  static constexpr size_t max_kept_batch = 8 << 20;  // the memory of a larger batch is freed
 
   GroupWriter(Tables tables, bool syncs_each)
       : database_(tables.database),
@@ -152,7 +154,7 @@ class GroupWriter {
   base::Status append();
   base::Status refuse_from_now_on(const base::Status& status);
   void record_sync(std::chrono::microseconds taken);
-  // Applies the batch and keeps the row cache in step with it.
+  // Applies the batch to the tables and to the row cache.
   base::Status apply_group();
   base::Status apply(::rocksdb::WriteBatch& batch);
   void resume_after_failure();
@@ -181,8 +183,8 @@ class GroupWriter {
   std::atomic<bool> has_posted_ = false;
   std::chrono::steady_clock::time_point next_resume_;
   std::atomic<bool> is_broken_{false};
-  std::optional<base::Error> ended_;  // writes are refused for ever; the tables are not affected
-  bool is_refusing_ = false;          // last state written to the server's log
+  std::optional<base::Error> ended_;  // set when writes are refused for ever; the tables are not affected
+  bool is_refusing_ = false;          // the state that was last written to the server's log
   base::Histogram sync_micros_;
   std::atomic<std::chrono::microseconds> sync_time_{};
 };

@@ -71,7 +71,7 @@ struct SegmentHeader {
     put_fixed(out + 40, oldest);
     put_fixed(out + 12, crc32c(0, {out + 16, segment_header_size - 16}));
   }
-  // Returns an empty text, or a description of the problem.
+  // Decodes the header. Returns an empty text, or a description of the problem.
   std::string decode(base::BytesView bytes) {
     if (bytes.size() < segment_header_size || bytes.substr(0, 8) != base::BytesView(segment_magic, 8))
       return "it has no header";

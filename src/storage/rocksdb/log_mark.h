@@ -2,8 +2,8 @@
 // has. With this record, opening the store detects a log that is missing or incomplete at its end.
 //
 // The file has two lines (mark_file.h), "sibyl log GENERATION SEGMENT CRC". Segment 0 means that none is
-// needed. The note, "SALT BYTES", records how much of a segment was on the device at some time, because no
-// later group attests that for the last groups.
+// needed. The note, "SALT BYTES", records how much of a segment was on the device at some time. It is needed
+// for the last groups, because no later group attests that these were synced.
 //
 // Must be used by one thread at a time.
 #pragma once

@@ -24,7 +24,7 @@ constexpr size_t no_merge_limit = std::numeric_limits<size_t>::max();
 thread_local std::optional<base::Error> refused_merge;
 thread_local size_t max_merged_bytes = no_merge_limit;
 
-// Decides whether this thread may merge so many bytes.
+// Decides whether this thread may merge this number of bytes.
 bool is_admitted(size_t bytes) {
   constexpr int64_t nanos_per_byte = 5;
   if (bytes < row::min_streamed_bytes) return true;
@@ -37,7 +37,8 @@ bool is_admitted(size_t bytes) {
   return admitted.has_value();
 }
 
-// Fails if is_admitted() does, or if memory is exhausted. Then a read fails, and a compaction is retried.
+// Merges fragments. Fails if is_admitted() refuses or memory is exhausted. Then a read fails, and a
+// compaction is retried.
 class FragmentMerge final : public ::rocksdb::MergeOperator {
  public:
   const char* Name() const override { return "sibyl.row.merge.1"; }
@@ -147,7 +148,8 @@ class PurgingFilter final : public ::rocksdb::CompactionFilter {
   }
 
  private:
-  const std::unique_ptr<Purger> purger_;  // RocksDB uses a filter on one thread, but calls it const
+  // RocksDB uses a filter on one thread, although its functions are const.
+  const std::unique_ptr<Purger> purger_;
 };
 
 thread_local std::optional<ErasingCompactions::Tables> erased_tables;
@@ -181,8 +183,9 @@ class PurgingFilterFactory final : public ::rocksdb::CompactionFilterFactory {
   std::unique_ptr<::rocksdb::CompactionFilter> CreateCompactionFilter(
       const ::rocksdb::CompactionFilter::Context&) override {
     if (erased_tables) return std::make_unique<ErasingFilter>(*erased_tables);
-    // The order matters. Every table in the compaction's files is in the policy if it is read after the files
-    // were chosen; and every reader older than the view entered before the view was created.
+    // The order matters. The files were chosen before the policy is read, so every table in these files is in
+    // the policy. The view is created before the readers are waited for, so every reader that is older than
+    // the view is waited for.
     auto policy = context_->policy();
     ::rocksdb::DB* database = context_->database();
     if (!policy || database == nullptr) return nullptr;

@@ -71,7 +71,7 @@ TEST_F(LargeMerge, IsRefusedIfTheStatementMustNotHaveItsMemory) {
     EXPECT_EQ(many.error().code(), base::ErrorCode::invalid);
     EXPECT_FALSE(take_refused_merge()) << "left for the next read";
   }
-  // Outside of statements nothing is refused, and the refusals have damaged nothing.
+  // Outside of statements nothing is refused, and the earlier refusals have damaged nothing.
   EXPECT_EQ(get_large(), "4 MiB");
   EXPECT_EQ(iterate(), "2 records");
   EXPECT_EQ(store_->statistics().damage_met, 0u);

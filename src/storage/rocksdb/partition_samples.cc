@@ -31,7 +31,7 @@ struct Erasure {
   uint64_t sequence = 0;
 };
 
-// Returns false if the range is not within one table. RocksDB may have split it anywhere.
+// Returns false if the range is not within one table. RocksDB may have split the range anywhere.
 bool parse_erasure(BytesView begin, BytesView end, Erasure& erasure) {
   if (begin.size() < table_id_size || end.size() < table_id_size) return false;
   erasure.table = base::read_big_endian<uint32_t>(begin);
@@ -131,7 +131,7 @@ struct ErasedKeys {
 
 // The records of a table in one file, within [begin, end).
 struct Piece {
-  uint64_t newest = 0;  // sequence number; 0 if no older record is below
+  uint64_t newest = 0;  // sequence number of the newest record; 0 if no older record is below
   Bytes begin, end;
   PartitionSample sample;
 };
@@ -145,7 +145,7 @@ struct Pieces {
   bool is_erased(uint32_t table, const Piece& piece) const {
     const auto found = erasures.find(table);
     if (found == erasures.end()) return false;
-    const Bytes* next = &piece.begin;  // beginning of the part that is not covered yet
+    const Bytes* next = &piece.begin;  // begin of the part that is not covered yet
     for (const ErasedKeys& erased : found->second) {
       if (erased.sequence <= piece.newest || erased.end <= *next) continue;
       if (erased.begin > *next) return false;
@@ -162,7 +162,7 @@ Bytes token_key(uint32_t table, uint64_t token) {
   return key;
 }
 
-// The end of a table's records whose tokens are at most this one.
+// Returns the end of a table's records whose tokens are at most this one.
 Bytes end_of(uint32_t table, uint64_t token) {
   return token == UINT64_MAX ? row::table_end(table) : token_key(table, token + 1);
 }
@@ -210,7 +210,7 @@ void read_file(BytesView encoded, const ::rocksdb::LiveFileMetaData& file,
   }
 }
 
-// Keyed by the names that RocksDB uses for their properties.
+// files by the names that RocksDB uses for their properties
 std::map<std::string, ::rocksdb::LiveFileMetaData> files_of(::rocksdb::DB& database) {
   std::vector<::rocksdb::LiveFileMetaData> live;
   database.GetLiveFilesMetaData(&live);
@@ -227,7 +227,8 @@ Pieces read_files(::rocksdb::DB& database, const std::unordered_set<uint32_t>& w
   ::rocksdb::TablePropertiesCollection properties;
   if (!database.GetPropertiesOfAllTables(&properties).ok()) return pieces;
   const std::map<std::string, ::rocksdb::LiveFileMetaData> files = files_of(database);
-  ::rocksdb::LiveFileMetaData gone;  // deleted concurrently; its first and last key are unknown
+  // Stands for a file that was deleted meanwhile; its first and last key are unknown.
+  ::rocksdb::LiveFileMetaData gone;
   gone.largestkey.assign(64, '\xff');
   for (const auto& [name, of_file] : properties) {
     const auto found = of_file->user_collected_properties.find(samples_property);

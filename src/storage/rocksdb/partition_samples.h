@@ -39,11 +39,12 @@ class ErasedTables {
   std::map<uint32_t, uint64_t> tables_;  // sequence number of the last erasure, by table id
 };
 
-// Tables that a file erases as a whole, each with the sequence number of the last erasure.
+// Returns the tables that a file erases as a whole, each with the sequence number of the last erasure.
 std::map<uint32_t, uint64_t> tables_erased_in(const ::rocksdb::UserCollectedProperties& properties);
 
-// Combines the samples of files with those of memory tables, of which up to `max_records` records per table
-// are read. For tables in `erased`, only memory tables count. `tokens` are those of all partitions.
+// Combines the samples of files with samples of memory tables. In memory tables, up to `max_records` records
+// of each table are read. For tables in `erased`, only memory tables count. `tokens` are the tokens of all
+// partitions.
 std::map<uint32_t, PartitionSample> partition_samples(::rocksdb::DB& database,
                                                       const std::set<uint32_t>& erased,
                                                       std::span<const uint32_t> tables, size_t max_records,

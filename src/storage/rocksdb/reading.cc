@@ -88,7 +88,8 @@ class RecordIterator final : public Iterator {
       refused_ = take_refused_merge();
   }
 
-  // A key of another token would be sought with the filters of the wrong token.
+  // Limits a key to the iterator's range. Otherwise a key with another token would be sought with the filters
+  // of the wrong token.
   BytesView within(BytesView key) const {
     if (!is_of_token_) return key;
     return std::clamp(key, BytesView(begin_), BytesView(end_));
@@ -113,7 +114,8 @@ void count_for_statement(size_t capacity, size_t capacity_before) {
     base::memory::thread_state.used_in_large -= static_cast<int64_t>(capacity_before);
 }
 
-// Merged values are written to `value` directly. Others are blocks of the cache, and copied.
+// A value that was found. Merged values are written to `value` directly. Others are in blocks of the cache,
+// and are copied.
 class Found {
  public:
   explicit Found(Bytes& value) : value_(value), slice_(&value) {}

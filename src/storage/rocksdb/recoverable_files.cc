@@ -21,7 +21,8 @@ using ::rocksdb::Slice;
 
 constexpr std::string_view reason_prefix = "real reason: ";
 
-// A fence ends the use of the files, so there is nothing to resume.
+// Turns errors into one from which RocksDB recovers. A fence stays as it is, because it ends the use of the
+// files.
 IOStatus recoverable(IOStatus status) {
   if (status.ok() || status.IsNoSpace() || status.IsIOFenced()) return status;
   return IOStatus::NoSpace(std::string(reason_prefix) + status.ToString());

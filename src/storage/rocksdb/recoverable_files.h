@@ -26,7 +26,7 @@ class ManifestObserver {
   virtual ~ManifestObserver() = default;
   virtual void begun(uint64_t manifest) = 0;
   virtual void appended(uint64_t manifest, base::BytesView bytes) = 0;
-  // Everything appended is on the device. RocksDB is not notified until this returns.
+  // Called when everything that was appended is on the device. RocksDB learns of it only after this returns.
   virtual int synced(uint64_t manifest) = 0;
   // Calls switching() before CURRENT names this MANIFEST, and switched() afterwards.
   virtual int switching(uint64_t manifest) = 0;

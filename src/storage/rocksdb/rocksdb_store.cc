@@ -50,7 +50,7 @@ namespace {
 
 using ::rocksdb::Slice;
 
-// Space that RocksDB needs to open: a MANIFEST, CURRENT and an options file.
+// The space that RocksDB needs to open: for a MANIFEST, CURRENT and an options file.
 constexpr uint64_t opening_bytes = 4 << 20;
 
 // On a small file system, memory tables, files and log segments are small, so that neither a flush nor a
@@ -96,7 +96,8 @@ class RocksStore final : public Store, public Internals, public ShardParts {
   using Store::commit;
   void commit(WriteSet writes, Done done) override {
     if (writes.empty()) return done({});
-    SIBYL_CHECK(committer_ != nullptr);  // otherwise the owner of several shards commits
+    // A store without a committer is a shard: the owner of the shards commits.
+    SIBYL_CHECK(committer_ != nullptr);
     if (keeper_->is_tight()) return commit_if_admitted(std::move(writes), std::move(done));
     committer_->submit(std::move(writes), std::move(done));
   }
@@ -147,7 +148,7 @@ class RocksStore final : public Store, public Internals, public ShardParts {
   void abandon() override {
     is_abandoned_ = true;
     database_->DisableManualCompaction();
-    // Without this, closing would flush. That would fail, and RocksDB would then wait.
+    // Without this setting, closing would flush. The flush would fail, and RocksDB would then wait.
     database_->SetDBOptions({{"avoid_flush_during_shutdown", "true"}}).PermitUncheckedError();
   }
   uint64_t cache_entries() const override;
@@ -198,8 +199,8 @@ class RocksStore final : public Store, public Internals, public ShardParts {
   std::shared_ptr<DamageReport> damage_ = std::make_shared<DamageReport>();
   std::shared_ptr<BackgroundListener> listener_ = std::make_shared<BackgroundListener>(damage_);
   ::rocksdb::ReadOptions read_options_;
-  std::unique_ptr<ManifestGuard> manifests_;  // of a local directory
-  IgnoredManifests ignored_manifests_;        // of shared storage, which verifies what it stores
+  std::unique_ptr<ManifestGuard> manifests_;  // for a local directory
+  IgnoredManifests ignored_manifests_;        // for shared storage, which verifies what it stores
   Reclaimer reclaimer_{*listener_, *purge_};
   std::unique_ptr<SpaceKeeper> keeper_;
   std::unique_ptr<::rocksdb::Env> base_, recoverable_, environment_;
@@ -210,8 +211,8 @@ class RocksStore final : public Store, public Internals, public ShardParts {
   std::unique_ptr<RowCache> own_row_cache_;
   RowCache* row_cache_ = nullptr;         // nullptr: none
   std::thread table_lister_;              // fills partition_records_
-  std::unique_ptr<GroupWriter> writer_;   // once the committer runs, used only by its thread
-  std::unique_ptr<Committer> committer_;  // nullptr: the owner of several shards commits
+  std::unique_ptr<GroupWriter> writer_;   // used only by the committer's thread, once that runs
+  std::unique_ptr<Committer> committer_;  // nullptr: this is one of several shards, whose owner commits
   std::atomic<bool> is_abandoned_ = false;
   std::unique_ptr<MemoryKeeper> memory_keeper_;  // nullptr: the caches keep their sizes
 };
@@ -230,7 +231,7 @@ base::Result<std::unique_ptr<Store>> RocksStore::open(const std::string& path, c
 }
 
 base::Status RocksStore::open_tables() {
-  // Must be first: RocksDB deletes files that its MANIFEST does not list.
+  // This must be first, because RocksDB deletes files that its MANIFEST does not list.
   SIBYL_TRY(open_files());
   if (space_.free() < opening_bytes) space_.release_reserve();
   make_caches();
@@ -249,7 +250,7 @@ base::Status RocksStore::open_tables() {
   if (options_.shared != nullptr) fit_to_shared_storage(database);
   make_keeper(database);
   purge_->clock = options_.clock != nullptr ? options_.clock : &system_clock_;
-  // Much longer than the interval, because a sync may fail and be retried.
+  // This is much longer than the interval, because a sync may fail and be retried.
   constexpr int64_t settling_seconds = 3600;
   if (options_.durability == Durability::periodic) purge_->settling_seconds = settling_seconds;
   database.compaction_filter_factory = make_purging_filter(purge_);
@@ -453,7 +454,7 @@ base::Status RocksStore::get_many(std::span<const Bytes> keys, std::span<std::op
   return {};
 }
 
-// Returns false if not all of them are cached as of one moment. All keys are observed in any case.
+// Returns false if not all of the records are cached as of one moment. All keys are observed in any case.
 bool RocksStore::find_cached(std::span<const Bytes> keys, std::span<RowCache::Observation> observed,
                              std::span<std::optional<Bytes>> values) const {
   for (size_t i = 0; i < keys.size(); ++i) observed[i] = row_cache_->observe(keys[i]);
@@ -472,7 +473,8 @@ base::Status RocksStore::read_many(std::span<const Bytes> keys,
   std::vector<::rocksdb::PinnableSlice> found(keys.size());
   std::vector<::rocksdb::Status> statuses(keys.size());
   {
-    const base::UnlimitedMemory unlimited;  // RocksDB does not expect exceptions
+    // RocksDB does not expect exceptions, so no allocation is refused.
+    const base::UnlimitedMemory unlimited;
     database_->MultiGet(read_options_, database_->DefaultColumnFamily(), keys.size(), slices.data(),
                         found.data(), statuses.data());
   }
@@ -513,7 +515,7 @@ class RocksStore::StoreSnapshot final : public Snapshot {
 };
 
 std::shared_ptr<const Snapshot> RocksStore::snapshot() const {
-  const base::UnlimitedMemory unlimited;  // RocksDB does not expect exceptions
+  const base::UnlimitedMemory unlimited;  // RocksDB does not expect exceptions, so no allocation is refused.
   return std::make_shared<StoreSnapshot>(*this);
 }
 
@@ -524,7 +526,7 @@ base::Status RocksStore::flush() {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   const uint64_t wanted = database_->GetLatestSequenceNumber();
   ::rocksdb::FlushOptions options;
-  options.allow_write_stall = true;  // otherwise it waits for compactions, which may have no space
+  options.allow_write_stall = true;  // without this, a flush waits for compactions, which may have no space
   for (;;) {
     auto status = listener_->flush(*database_, options);
     if (!status.ok() && listener_->resume(*database_).ok()) status = listener_->flush(*database_, options);

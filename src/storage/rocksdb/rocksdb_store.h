@@ -32,17 +32,18 @@ enum class Durability : uint8_t {
 struct Options {
   Durability durability = Durability::synced;
   std::chrono::milliseconds sync_interval{10'000};
-  uint64_t block_cache_bytes = 32 << 20;   // includes index and filter blocks
-  uint64_t row_cache_bytes = 8 << 20;      // merged records for point reads; 0: none
-  uint64_t write_buffer_bytes = 16 << 20;  // flushed at once; up to three times as much is in memory
+  uint64_t block_cache_bytes = 32 << 20;  // includes index and filter blocks
+  uint64_t row_cache_bytes = 8 << 20;     // merged records for point reads; 0: none
+  // A memory table of this size is flushed. Up to three times as much is in memory.
+  uint64_t write_buffer_bytes = 16 << 20;
   // Shrink both caches while the machine is short of memory (cache/memory_keeper.h).
   bool gives_back_memory = false;
-  uint64_t queue_bytes = 64 << 20;  // of waiting write sets; when full, commits are refused as overloaded
+  uint64_t queue_bytes = 64 << 20;  // bytes of waiting write sets; when full, commits are refused
   // The clock for expiry. Must outlive the store. nullptr: the system clock.
   base::Clock* clock = nullptr;
 
-  // If set, the store's files and log are there instead of in a directory, and the disks below are not used.
-  // Must outlive the store.
+  // If set, the store's files and log are on shared storage instead of in a directory, and the disks below
+  // are not used. Must outlive the store.
   std::shared_ptr<const SharedStorage> shared;
 
   // For tests: failing files (must outlive the store), and compaction only on request.

@@ -137,7 +137,7 @@ TEST(TokenIterators, EqualAMap) {
 
 // --- The row cache: point reads, which use it, see the same rows as iterators, which bypass it
 
-// The visible rows of one partition by point reads of the partition record and some rows.
+// Compares the visible rows of one partition with point reads of the partition record and of some rows.
 void expect_equal_views(const Store& store, const std::vector<Bytes>& clusterings, int64_t now) {
   std::vector<Bytes> keys = {partition_key()};
   for (const Bytes& clustering : clusterings) keys.push_back(row_key(clustering));

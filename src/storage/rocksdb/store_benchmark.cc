@@ -72,7 +72,7 @@ void commits(benchmark::State& state, Durability durability) {
     writes.merge(key_of(random() % 1'000'000), row_of(++number));
     {
       std::unique_lock lock(mutex);
-      // Waits until half have finished, so that the benchmark does not add a wake-up per commit.
+      // Waits until half of them have finished, so that the benchmark does not add a wake-up per commit.
       if (pending == in_flight) changed.wait(lock, [&] { return pending <= in_flight / 2; });
       ++pending;
     }
@@ -136,7 +136,7 @@ void get_missing(benchmark::State& state) {
 }
 BENCHMARK(get_missing);
 
-// A row and its partition's record, as needed by a point read.
+// Reads a row and its partition's record, as a point read does.
 void get_many_two(benchmark::State& state) {
   Store& store = filled_store();
   std::mt19937_64 random(4);

@@ -47,7 +47,7 @@ class FaultyFileSystem final : public ::rocksdb::FileSystemWrapper {
     return status;
   }
 
-  // Called before the creation of a file fails. Set it while nothing fails.
+  // Called just before the creation of a file fails. Set it while creations do not fail.
   void before_failure(std::function<void()> act) { before_failure_ = std::move(act); }
   void fail(bool fail, bool no_space = false) {
     no_space_ = no_space;
@@ -81,7 +81,7 @@ class FaultyFileSystem final : public ::rocksdb::FileSystemWrapper {
   ::rocksdb::IOStatus failure() const {
     if (no_space_) {
       auto status = ::rocksdb::IOStatus::NoSpace("injected");
-      status.SetRetryable(true);  // as RocksDB's own file system does
+      status.SetRetryable(true);  // RocksDB's own file system does the same
       return status;
     }
     return ::rocksdb::IOStatus::IOError("injected");
@@ -216,7 +216,7 @@ TEST(RocksdbStore, ResumesWhileAnotherThreadFlushes) {
   std::vector<std::thread> others;
   files->before_failure([&] {
     others.emplace_back([&] { (void)store->flush(); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it asks while a flush runs
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the request must come while a flush runs
   });
   for (int round = 0; round < 6; ++round) {
     files->fail(true);
@@ -241,7 +241,7 @@ TEST(RocksdbStore, ReportsTheSyncTimeOfTheDevice) {
     EXPECT_EQ(store->sync_time().count(), 0);
     for (int i = 0; i < 20; ++i) ASSERT_TRUE(put(*store, "key", std::to_string(i)));
     if (durability == Durability::synced) {
-      EXPECT_GE(store->sync_time(), std::chrono::milliseconds(15));  // the average needs some time to adapt
+      EXPECT_GE(store->sync_time(), std::chrono::milliseconds(15));  // the average needs some groups to adapt
     } else {
       EXPECT_EQ(store->sync_time().count(), 0);
     }
@@ -345,7 +345,7 @@ TEST(RocksdbStore, WaitingCommitsFormOneGroupAndOverloadIsRefused) {
   disk.wait_until_one_waits();
   for (int i = 0; i < 20; ++i) submit("k" + std::to_string(i));
   EXPECT_EQ(done, 0);
-  EXPECT_EQ(overloaded, 13);  // seven of 1 KiB with their overhead fit into 10,000 bytes
+  EXPECT_EQ(overloaded, 13);  // of 1 KiB each, seven fit into 10,000 bytes with their overhead
   disk.set_open(true);
   EXPECT_TRUE(eventually([&] { return done == 8; }));
   EXPECT_EQ(failed, 0);
@@ -363,7 +363,7 @@ class PeriodicSyncs : public testing::Test {
     store_ = opened(directory_.path(), options_);
     ASSERT_NE(store_, nullptr);
     ASSERT_TRUE(put(*store_, "a", "1").has_value());
-    // two for the new segment, and the periodic one
+    // Waits for two syncs of the new segment and the periodic one.
     ASSERT_TRUE(eventually([&] { return disk_.syncs > 2; }));
   }
 
@@ -424,7 +424,7 @@ TEST(RocksdbStore, FlushesReleaseTheLog) {
   uint64_t log_bytes = 0;
   for (const auto& entry : std::filesystem::directory_iterator(directory.path() + "/log"))
     log_bytes += entry.file_size();
-  EXPECT_LT(log_bytes, 2u << 20);  // more than five MiB were written
+  EXPECT_LT(log_bytes, 2u << 20);  // This is less than the five MiB that were written.
   for (int i = 0; i < 5000; i += 100) EXPECT_EQ(get(*store, std::to_string(i)).size(), 1000u);
 }
 
@@ -500,7 +500,7 @@ TEST_F(LostFiles, AStoreWhoseLogIsMissingIsRefused) {
   EXPECT_EQ(get(*opened(data_), "a"), "in the log alone");
 }
 
-// The directory was copied as soon as the write was acknowledged.
+// The directory was copied as soon as the write was acknowledged, so its group was on the device.
 TEST_F(LostFiles, ALastGroupThatIsCutIsRefused) {
   const std::string segment = data_ + "/log/000000000001.log";
   const std::string bytes = *base::read_file(segment);
@@ -523,7 +523,7 @@ TEST_F(LostFiles, AStoreWhoseRecordsAreMissingIsRefused) {
   };
   std::filesystem::rename(data_ + "/records", data_ + "/elsewhere");
   expect_refused();
-  std::filesystem::remove(data_ + "/SIBYL_LOG");  // as in stores of older versions
+  std::filesystem::remove(data_ + "/SIBYL_LOG");  // stores of older versions do not have this file
   expect_refused();
   std::filesystem::remove_all(data_ + "/records");
   std::filesystem::rename(data_ + "/elsewhere", data_ + "/records");
@@ -555,7 +555,7 @@ TEST(RocksdbStore, CreatesTheDirectoryAndOpensQuickly) {
   const auto took = std::chrono::steady_clock::now() - begin;
   ASSERT_NE(store, nullptr);
   RecordProperty("open_milliseconds", static_cast<int>(took / std::chrono::milliseconds(1)));
-  EXPECT_LT(took, std::chrono::seconds(2));  // fifty milliseconds on an idle machine
+  EXPECT_LT(took, std::chrono::seconds(2));  // on an idle machine it takes fifty milliseconds
 }
 
 TEST(RocksdbReplay, tables_that_the_log_erases_again_are_empty_in_their_samples) {
@@ -577,7 +577,7 @@ TEST(RocksdbReplay, tables_that_the_log_erases_again_are_empty_in_their_samples)
     erase.erase_range(row::table_begin(table), row::table_end(table));
     ASSERT_TRUE(store->commit(std::move(erase)));
     EXPECT_EQ(rows(*store), 0u);
-    // The state after a crash.
+    // This copy is the state after a crash.
     std::filesystem::copy(
         directory.path(), copy.path(),
         std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
@@ -602,12 +602,14 @@ Bytes crash_value(uint64_t number) {
 
 Options crash_options() {
   Options options;
-  options.write_buffer_bytes = 128 << 10;  // small, so that flushes, compactions and new log segments occur
+  // These are small, so that flushes, compactions and new log segments occur.
+  options.write_buffer_bytes = 128 << 10;
   options.log_segment_bytes = 64 << 10;
   return options;
 }
 
-// The child process: commits until it is killed, sixteen at a time, and reports every acknowledged number.
+// This test is the child process. It commits until it is killed, sixteen at a time, and reports every
+// acknowledged number.
 TEST(RocksdbCrash, DISABLED_Child) {
   const char* directory = std::getenv(crash_directory_variable);
   ASSERT_NE(directory, nullptr);
@@ -659,7 +661,7 @@ uint64_t run_and_kill(const std::string& directory, std::chrono::milliseconds du
   std::optional<std::chrono::steady_clock::time_point> end;
   while (::read(ends[0], &number, sizeof number) == sizeof number) {
     highest = std::max(highest, number);
-    if (!end) end = std::chrono::steady_clock::now() + duration;  // starting with its first commit
+    if (!end) end = std::chrono::steady_clock::now() + duration;  // the time starts with the first commit
     if (std::chrono::steady_clock::now() > *end) ::kill(child, SIGKILL);
   }
   ::close(ends[0]);

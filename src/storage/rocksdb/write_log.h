@@ -17,7 +17,7 @@ namespace sibyl::storage::rocksdb {
 
 class WriteLog {
  public:
-  // Called for each group in order, and after the last group of each segment.
+  // Called for each group in order. After the last group of a segment, end_of_segment is called.
   struct Replay {
     std::function<base::Status(base::BytesView group)> group;
     std::function<void(uint64_t segment)> end_of_segment;
@@ -30,7 +30,7 @@ class WriteLog {
     struct Incomplete {
       std::string path;
       uint64_t offset = 0;
-      uint64_t size = 0;  // according to its header
+      uint64_t size = 0;  // the size according to its header
     };
     std::optional<Incomplete> incomplete;
   };
@@ -46,11 +46,11 @@ class WriteLog {
   // the log, unless its code is write_timeout: then the log is unusable, and only the next opening shows
   // whether it has the group.
   virtual base::Status append(base::BytesView group, bool durable) = 0;
-  // Removes the group that was appended last. If a log cannot do that, it returns an error and is unusable
-  // from then on.
+  // Removes the group that was appended last. A log that cannot do that returns an error and is unusable from
+  // then on.
   virtual base::Status undo() = 0;
   virtual bool can_undo() const { return true; }
-  // Waits until everything is on the device.
+  // Waits until all groups are on the device.
   virtual base::Status sync() = 0;
   // Records how much of the log is on the device. Does not sync and does not report failures. After this,
   // undo() must not be called before the next append.

@@ -71,7 +71,7 @@ void BlockWriter::send(const std::shared_ptr<Piece>& piece) {
                             });
 }
 
-// Also finishes pieces whose outcome is unknown.
+// Also finishes pieces with an unknown outcome.
 Reply BlockWriter::wait_until(uint64_t max_in_flight) {
   std::unique_lock lock(shared_->mutex);
   for (;;) {

@@ -53,13 +53,13 @@ class BlockWriter {
 
   ObjectDirectory& directory_;
   const std::string id_;
-  uint64_t written_ = 0;  // submitted; the buffer has the rest, less than a block
+  uint64_t written_ = 0;  // bytes that were submitted; the buffer has the rest, which is less than a block
   base::Bytes buffer_;
   Reply error_;
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 };
 
-// A read of a complete file, in flight. Several blocks are read at once.
+// Reads a complete file in the background, several blocks at once.
 class BlockRead {
  public:
   // Starts the read. `store` must outlive this object.

@@ -11,7 +11,8 @@ namespace sibyl::storage::objects {
 
 namespace {
 
-// Calls the function for each page of entries, and once if there are none. Returns false if the directory does not exist.
+// Calls the function for each page of entries; once if there are no entries. Returns false if the directory
+// does not exist.
 template <typename Function>
 base::Result<bool> for_each_page(ObjectStore& store, const std::string& name, Function function) {
   Read page{.attributes = true, .entries = Read::Entries{}};

@@ -200,7 +200,7 @@ Reply ObjectDirectory::seal(FileRecord& record) {
     create.must_not_exist().create().set_attribute("sealed", std::to_string(epoch_)).allow_when_full();
     reply = repeat(store(), object, create, options_.patience);
     if (reply.is_refused(Reason::exists)) {
-      --block;  // the writer was faster: seal its block
+      --block;  // the writer was faster and created this block, so seal it
       continue;
     }
     record.blocks = block + 1;
@@ -217,7 +217,7 @@ Reply ObjectDirectory::release() {
   const std::string object = directory_object(options_.name);
   Reply reply = repeat(store(), object, mutation, options_.patience);
   if (reply.is_refused(Reason::mismatch)) {
-    // An earlier attempt may have been applied.
+    // The mutation may have been refused because an earlier attempt was applied.
     const ReadReply found = repeat_read(store(), object, Read::state(), options_.patience);
     if (found.reply.is_done() && number_in(found.attributes, "epoch") == epoch_ &&
         text_in(found.attributes, "client").empty())
@@ -292,7 +292,7 @@ void ObjectDirectory::apply(const Change& change) {
   for (const FileRecord& record : change.trashed) trash_[record.id] = record;
 }
 
-// Adds the record under that name; a file that has the name becomes trash.
+// Adds the record under that name. If a file has the name, it becomes trash.
 void ObjectDirectory::replace(const std::string& name, FileRecord record, Change& change) const {
   const auto found = files_.find(name);
   if (found != files_.end() && !found->second.id.empty()) change.trashed.push_back(found->second);
@@ -400,7 +400,7 @@ Reply ObjectDirectory::link(const std::string& name, ObjectDirectory& target,
   return target.commit_link(target_name, std::move(*record));
 }
 
-// Holds the mutex throughout, so that the reference has the version at which the entry is created.
+// Holds the mutex all the time, so that the reference has the version at which the entry is created.
 Reply ObjectDirectory::commit_link(const std::string& name, FileRecord record) {
   const std::lock_guard lock(mutex_);
   if (files_.contains(name)) return Reply::refused(Reason::exists);

@@ -22,8 +22,8 @@
 //  3. Only the owner changes a directory, so it holds the entries in memory and reads nothing after opening.
 //  4. A link first adds its reference to the first block of the file, then its entry. Removing a file works
 //     in reverse: it turns the entry into trash, removes the reference, and removes the blocks if no
-//     reference is left, the first one last. After a crash in between, there is too much, never too little;
-//     collect() removes the excess.
+//     reference is left, the first one last. A crash in between leaves objects that are not needed, but never
+//     removes needed ones; collect() removes the excess.
 //  5. The objects of the pool are never listed.
 //
 // Code that assigns owners numbers them (owner_epoch). An open with a lower number than the directory has
@@ -62,7 +62,7 @@ class ObjectDirectory {
     std::string name;
     base::Clock* clock = nullptr;  // for modification times; nullptr: the system's
     std::chrono::milliseconds patience{300'000};
-    uint64_t owner_epoch = 0;  // increases with every owner; 0: any owner may open it
+    uint64_t owner_epoch = 0;  // larger for every owner; 0: any owner may open the directory
     // Called once, on any thread, when the directory is lost. Must not block.
     std::function<void(Reply)> on_lost;
     // Tests turn these rules off to show why they are needed.
@@ -139,12 +139,12 @@ class ObjectDirectory {
   uint64_t epoch_ = 0;
   std::atomic<bool> is_lost_ = false;
 
-  mutable std::mutex mutex_;  // guards all below; held during mutations, which form a chain
+  mutable std::mutex mutex_;  // guards all members below; held during mutations, which follow each other
   uint64_t version_ = 0;
   uint64_t next_file_ = 1;
   std::map<std::string, FileRecord> files_;
   std::map<std::string, FileRecord> trash_;  // by id
-  std::vector<std::string> discarded_;       // trash that is gone; erased with the next mutation
+  std::vector<std::string> discarded_;       // trash that no longer exists; erased with the next mutation
 };
 
 }  // namespace sibyl::storage::objects

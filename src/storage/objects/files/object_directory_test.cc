@@ -55,7 +55,7 @@ class Directories : public testing::Test {
         BlockRead(directory.store(), *record, 0, record->size).finish(std::chrono::milliseconds(0), content);
     return reply.is_done() ? content : "error: " + to_string(reply);
   }
-  // Names of objects that are not directories.
+  // Returns the names of objects that are not directories.
   std::vector<std::string> blocks() const {
     std::vector<std::string> names = objects_.names();
     std::erase_if(names, [](const std::string& name) { return name.starts_with("directory/"); });
@@ -109,7 +109,7 @@ TEST_F(Directories, RemoveAndReplaceLeaveNoObjects) {
   EXPECT_EQ(open()->directory->trash(), 0U);
 }
 
-// Every operation of a directory checks the epoch.
+// Every operation of a directory checks the epoch, so it notices another owner.
 TEST_F(Directories, AreLostWhenAnotherOwnerOpensThem) {
   const auto old_owner = open("d", patience, false);
   ASSERT_EQ(write(*old_owner->directory, "a", "1"), done_reply);
@@ -136,7 +136,7 @@ TEST_F(Directories, FenceTheOwnerThatDidNotReleaseThem) {
   EXPECT_TRUE(Blocking(*next->client).mutate("o", Mutation().append("x")).is_done());
 }
 
-// A mutation that arrives late would otherwise bring back an entry whose file is gone.
+// Otherwise a mutation that arrives late would bring back an entry whose file is gone.
 TEST_F(Directories, LateMutationsAreNotAppliedOverNewerOnes) {
   for (int round = 0; round < 20; ++round) {  // the late mutation arrives at a random time
     const std::string name = "d" + std::to_string(round);
@@ -221,8 +221,8 @@ TEST_F(Directories, LinksShareBlocksUntilTheLastIsRemoved) {
   }
 }
 
-// The owner crashes after any number of operations. Every file that has a name is whole, and after collect() no object is
-// left over.
+// The owner crashes after a varying number of operations. Every file that has a name is whole. After
+// collect() no object is left over.
 TEST_F(Directories, CrashesLoseNothingAndLeakNothing) {
   for (int crash_after = 0; crash_after < 60; ++crash_after) {
     objects_.set_fault_choice({});
@@ -269,7 +269,7 @@ TEST_F(Directories, FullStorageRefusesFilesButNotTheirRemoval) {
   EXPECT_EQ(write(*owner->directory, "b", "content"), done_reply);
 }
 
-// A mutation that timed out and was then refused may arrive when there is space again.
+// The mutation timed out and was then refused. A late copy of it may arrive when there is space again.
 TEST_F(Directories, AMutationInDoubtIsCancelledWhenTheStorageIsFull) {
   for (int round = 0; round < 20; ++round) {  // the late mutation arrives at a random time
     const std::string name = "d" + std::to_string(round);
@@ -300,7 +300,7 @@ TEST_F(Directories, ASlowOwnerDoesNotTakeThemBack) {
   EXPECT_TRUE(Blocking(*newer).mutate("o", Mutation().append("x")).is_done());  // the client was not fenced
 }
 
-// Random operations against a map, while mutations are lost, applied without a reply, late or twice.
+// Compares random operations with a map, while mutations are lost, applied without a reply, late or twice.
 TEST_F(Directories, MatchAModelUnderFaults) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     objects_.set_faults({.lost_request = 0.1, .lost_reply = 0.1, .late = 0.1, .duplicated = 0.05});

@@ -21,7 +21,7 @@ Reply repeat(ObjectStore& store, const std::string& object, const Mutation& muta
 struct ChainReply {
   Reply reply;
   bool is_cancelled = false;
-  bool was_in_doubt = false;  // a copy of the mutation may still arrive; its guards refuse it
+  bool was_in_doubt = false;  // a copy of the mutation may still arrive, but its guards refuse it
 };
 ChainReply repeat_or_cancel(ObjectStore& store, const std::string& object, const Mutation& mutation,
                             const Mutation& cancel, std::chrono::milliseconds patience);

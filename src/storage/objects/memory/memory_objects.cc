@@ -16,7 +16,7 @@ namespace {
 
 using Kind = OperationInfo::Kind;
 
-// Other operations change nothing, so a late one is the same as a lost one.
+// Only mutations can be late: for other operations, being late is the same as being lost.
 bool is_mutation(Kind kind) {
   return kind == Kind::mutate || kind == Kind::lock || kind == Kind::unlock || kind == Kind::break_lock ||
          kind == Kind::fence;
@@ -72,14 +72,15 @@ struct Registration {
 struct MemoryObjects::State : std::enable_shared_from_this<MemoryObjects::State> {
   struct Connection {
     std::string name;
-    std::atomic<bool> is_open = true;             // until its client is destroyed
-    std::map<std::string, int64_t> last_arrival;  // by object: mutations keep their order
+    std::atomic<bool> is_open = true;             // true until the client is destroyed
+    std::map<std::string, int64_t> last_arrival;  // the last arrival by object, so that mutations keep their
+                                                  // order
   };
   template <typename Answer>
   struct Operation {
     Kind kind = Kind::mutate;
     std::string object;
-    std::function<Answer()> apply;  // under mutex, perhaps more than once
+    std::function<Answer()> apply;  // called with the mutex held, perhaps several times
     std::move_only_function<void(Answer)> done;
   };
 
@@ -191,7 +192,7 @@ void MemoryObjects::State::submit(const std::shared_ptr<Connection>& from, Opera
   operation.done(std::move(value));
 }
 
-// With an executor. `arrival` is the delay until the operation reaches the storage.
+// For stores with an executor. `arrival` is the delay until the operation reaches the storage.
 template <typename Answer>
 void MemoryObjects::State::deliver(const std::shared_ptr<Connection>& from, Operation<Answer> operation,
                                    Fault fault, int64_t arrival) {

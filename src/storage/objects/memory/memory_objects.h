@@ -31,7 +31,8 @@ class MemoryObjects {
     // executor's time, or else the system's.
     base::Clock* clock = nullptr;
     uint64_t seed = 1;
-    uint64_t capacity = UINT64_MAX;  // bytes of data and entries; beyond it the storage is full
+    // The maximum of bytes of data and entries; beyond it the storage is full.
+    uint64_t capacity = UINT64_MAX;
   };
 
   explicit MemoryObjects(Options options);
@@ -43,7 +44,8 @@ class MemoryObjects {
   std::unique_ptr<ObjectStore> connect();
 
   void set_faults(const Faults& faults);
-  // Called for each operation. If it returns nullopt, the probabilities decide.
+  // Sets a function that chooses the fault of each operation. If it returns nullopt, the probabilities
+  // decide.
   void set_fault_choice(std::function<std::optional<Fault>(const OperationInfo&)> choose);
   // While a client is cut off, its requests arrive only after it has given up, and its watches fail.
   void set_cut_off(const std::string& client, bool cut_off);

@@ -8,7 +8,7 @@
 namespace sibyl::storage::objects {
 namespace {
 
-// Operations complete within the call; the storage's clock is set by hand.
+// Operations complete within the call. Tests set the storage's clock.
 class InlineWorld final : public World {
  public:
   std::unique_ptr<ObjectStore> connect() override { return objects_.connect(); }
@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Implementation{"simulated", [] { return std::make_unique<SimulatedWorld>(); }}),
     [](const auto& info) { return info.param.name; });
 
-// Many appends by two writers under all faults, as text.
+// Runs many appends of two writers under all faults. Returns what happened as text.
 std::string run(uint64_t seed) {
   base::SimulatedExecutor executor(seed);
   MemoryObjects objects({.executor = &executor, .seed = seed});

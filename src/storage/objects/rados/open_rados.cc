@@ -20,7 +20,7 @@ std::vector<std::string> places(const RadosOptions& options) {
 
 }  // namespace
 
-// The library stays loaded: librados' threads may run until the process ends.
+// The library stays loaded, because librados' threads may run until the process ends.
 base::Result<std::unique_ptr<ObjectStore>> open_rados(const RadosOptions& options) {
   std::string problem = "it was not found";
   for (const std::string& path : places(options)) {

@@ -14,8 +14,8 @@ struct RadosOptions {
   std::string configuration;         // path of a ceph.conf; empty: Ceph's default places
   std::string user = "admin";        // of Ceph: client.USER
   std::string pool;                  // must exist and be replicated
-  std::string object_namespace;      // of the objects; empty: the pool's default
-  std::chrono::seconds timeout{30};  // then the outcome of an operation is unknown
+  std::string object_namespace;      // namespace of the objects; empty: the pool's default
+  std::chrono::seconds timeout{30};  // the time after which the outcome of an operation is unknown
   std::string plugin;                // path of the plugin; empty: beside the program, or in ../lib/sibyl
 };
 

@@ -9,10 +9,10 @@ namespace {
 
 using Entry = CacheShard::Entry;
 
-constexpr uint64_t overhead = 8;  // of malloc, in each block
+constexpr uint64_t overhead = 8;  // malloc's own bytes in each block
 
-// The size of malloc's block for an entry. A value is replaced in place if the size stays the same, so allocate()
-// requests the whole block.
+// Returns the size of the block that malloc uses for an entry. A value is replaced in place if this size
+// stays the same, so allocate() requests the whole block.
 uint64_t block_bytes(uint64_t key_size, uint64_t value_size) {
   constexpr uint64_t unit = 16;
   return (sizeof(Entry) + key_size + value_size + overhead + unit - 1) / unit * unit;
@@ -118,7 +118,7 @@ size_t CacheShard::slot_of(const Entry& entry) const {
 void CacheShard::set_capacity(uint64_t capacity_bytes) {
   constexpr uint64_t index_share = 4;
   capacity_ = capacity_bytes;
-  // The index counts as well. Leave room for entries, or the index would evict all of them.
+  // The index counts towards the capacity. Leave room for entries, or the index would evict all of them.
   size_t size = slots_.size();
   while (size > 16 && size * (sizeof(Slot) + sizeof(uint32_t)) > capacity_ / index_share) size /= 2;
   while (4 * entries_ > 3 * size && entries_ > 0)

@@ -25,7 +25,7 @@ class CacheShard {
   // A record, or the fact that there is none. The key and the value follow in the same block of memory.
   struct Entry {
     BytesView key() const { return {bytes(), key_size}; }
-    // Returns nullopt if there is no such record.
+    // Returns nullopt if the entry says that there is no record.
     std::optional<BytesView> value() const {
       return is_present ? std::optional(BytesView(bytes() + key_size, value_size)) : std::nullopt;
     }
@@ -36,7 +36,7 @@ class CacheShard {
     uint64_t hash;
     uint64_t epoch;
     uint32_t key_size, value_size;
-    uint8_t reads;  // since it was inserted or reinserted; stops at max_reads
+    uint8_t reads;  // number of reads since it was inserted or reinserted, at most max_reads
     bool is_in_main;
     bool is_present;
   };
@@ -61,7 +61,7 @@ class CacheShard {
   // Evicts what exceeds the new capacity. May throw std::bad_alloc, and then keeps a larger index than necessary.
   void set_capacity(uint64_t capacity_bytes);
 
-  // Includes the index and malloc's overhead.
+  // Returns the bytes of the shard, including the index and malloc's overhead.
   uint64_t bytes() const { return small_.bytes + main_.bytes + index_bytes(); }
   uint64_t capacity() const { return capacity_; }
   uint64_t entries() const { return entries_; }
@@ -96,7 +96,7 @@ class CacheShard {
   bool take_ghost(uint64_t hash);
 
   uint64_t capacity_;
-  std::vector<Slot> slots_;       // linear probing; the size is a power of two or zero
+  std::vector<Slot> slots_;       // uses linear probing; the size is a power of two or zero
   std::vector<uint32_t> ghosts_;  // fingerprints of evicted keys, one for each place
   Queue small_, main_;
   uint64_t entries_ = 0;

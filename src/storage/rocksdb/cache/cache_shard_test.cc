@@ -10,12 +10,12 @@
 namespace sibyl::storage::rocksdb {
 namespace {
 
-// A poor hash, so that runs of slots are long.
+// This is a poor hash, so that runs of slots are long.
 uint64_t hash_of(BytesView key) {
   return std::hash<BytesView>{}(key) % 8 * 0x0100000001000003;
 }
 
-// Random inserts, replacements and erasures: the shard holds exactly what a map holds, minus evictions.
+// After random inserts, replacements and erasures, the shard has what a map has, except for evicted entries.
 TEST(CacheShard, BehavesAsAMap) {
   EXPECT_TRUE(rc::check([] {
     CacheShard shard(*rc::gen::element<uint64_t>(4096, 1 << 20));

@@ -1,7 +1,6 @@
-// A block cache that counts hits and misses.
-//
-// RocksDB's own statistics count them too, but with statistics RocksDB also reads the clock twice for each merge and counts
-// dozens of other events: 5% of a slice.
+// A block cache that counts hits and misses.  RocksDB's own statistics count them too. But with statistics,
+// RocksDB also reads the clock twice for each merge and counts dozens of other events, which takes 5% of a
+// slice.
 #pragma once
 
 #include <rocksdb/cache.h>
@@ -76,7 +75,7 @@ class CountingCache final : public ::rocksdb::Cache {
   std::string GetPrintableOptions() const override { return cache_->GetPrintableOptions(); }
 
  private:
-  // One per group of threads, so that threads rarely write to the same cache line.
+  // Counters of a group of threads, so that few threads write to the same cache line.
   struct alignas(64) Counters {
     std::atomic<uint64_t> hits{0}, misses{0};
   };

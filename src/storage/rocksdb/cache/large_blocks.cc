@@ -13,7 +13,7 @@ namespace {
 constexpr std::chrono::seconds patience{1};
 constexpr size_t header_bytes = __STDCPP_DEFAULT_NEW_ALIGNMENT__;  // holds the size
 
-// False on a reactor, which must not be blocked.
+// Returns false on a reactor, which must not be blocked.
 bool may_wait() {
   const base::UnlimitedMemory unlimited;
   return base::admit(0, std::chrono::nanoseconds(patience).count()).has_value();
@@ -45,7 +45,7 @@ void LargeBlocks::Deallocate(void* block) {
   ::operator delete(start);
 }
 
-// Waiting for a block of this thread would not end.
+// A thread must not wait for a block that it holds itself.
 bool LargeBlocks::must_wait() const {
   const auto is_ours = [](const auto& each) { return each.second == std::this_thread::get_id(); };
   return (loading_ > 0 || !loaded_.empty()) && std::ranges::none_of(loaded_, is_ours);

@@ -17,7 +17,7 @@ namespace sibyl::storage::rocksdb {
 // Thread-safe.
 class LargeBlocks final : public ::rocksdb::MemoryAllocator {
  public:
-  // Applies to blocks of at least `min_bytes`.
+  // Applies only to blocks of at least `min_bytes`.
   explicit LargeBlocks(size_t min_bytes) : min_bytes_(min_bytes) {}
 
   const char* Name() const override { return "sibyl.large_blocks"; }

@@ -64,7 +64,7 @@ class NeverBlocked final : public base::Interrupt {
   }
 };
 
-// None of these waits, or the test would take its whole second.
+// None of the following calls waits. If they did, the test would take its whole second.
 TEST(LargeBlocks, OthersDoNotWait) {
   LargeBlocks blocks(large);
   constexpr auto soon = std::chrono::milliseconds(900);

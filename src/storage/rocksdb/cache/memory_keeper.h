@@ -23,7 +23,7 @@ namespace sibyl::storage::rocksdb {
 
 inline constexpr uint32_t all_sixteenths = 16;
 
-// Returns the number of sixteenths to allow next.
+// Returns how many sixteenths to allow next.
 uint32_t next_sixteenths(uint32_t now, const base::MachineMemory& memory);
 
 class MemoryKeeper {

@@ -61,8 +61,8 @@ void PartitionRecordTables::add_range(BytesView first_key, BytesView last_key) {
     flag_of(static_cast<uint32_t>(first + i)).store(true, std::memory_order_release);
 }
 
-// The properties are read as of one moment. Files that are written later hold only records of these files and
-// of commits, which called add_key().
+// The properties are read as of one moment. Files that are written later have only records of these files,
+// and of commits, for which add_key() was called.
 void PartitionRecordTables::load(::rocksdb::DB& database) {
   if (add_tables_of(database)) is_loaded_.store(true, std::memory_order_release);
 }
@@ -90,7 +90,7 @@ bool PartitionRecordTables::add_tables_of(::rocksdb::DB& database) {
       continue;
     }
     const auto range = ranges.find(name);
-    if (range == ranges.end()) return false;  // the file has no list, and its range is unknown
+    if (range == ranges.end()) return false;  // the file has no list, and the range of its keys is unknown
     add_range(range->second->smallestkey, range->second->largestkey);
   }
   return true;

@@ -45,7 +45,7 @@ class PartitionRecordTables {
   void load_shard(::rocksdb::DB& database);
 
  private:
-  static constexpr size_t flags = 1 << 12;  // tables that share a flag only lose the advantage
+  static constexpr size_t flags = 1 << 12;  // if several tables share a flag, they only lose the advantage
 
   std::atomic<bool>& flag_of(uint32_t table_id) { return flags_[table_id % flags]; }
   const std::atomic<bool>& flag_of(uint32_t table_id) const { return flags_[table_id % flags]; }
@@ -56,7 +56,8 @@ class PartitionRecordTables {
   std::atomic<bool> is_loaded_ = false;
 };
 
-// The list of a data file, for collectors of properties.
+// Writes the list of tables for a data file. For collectors of properties, which are called while the file is
+// written.
 void write_partition_record_tables(const std::set<uint32_t>& tables,
                                    ::rocksdb::UserCollectedProperties& properties);
 

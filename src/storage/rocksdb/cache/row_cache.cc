@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t table_id_size = 4, token_end = 12;
 
-// Keys of equal prefixes have equal ids, and ids are in the order of their keys.
+// Keys with equal prefixes have equal ids, and the order of ids is that of the keys.
 uint32_t padded_table_id(BytesView key) {
   std::array<char, table_id_size> first{};
   std::copy_n(key.begin(), std::min(key.size(), first.size()), first.begin());
@@ -26,7 +26,7 @@ bool is_of_table(BytesView key) {
   return key.size() > token_end && padded_table_id(key) >= PurgePolicy::first_table_id;
 }
 
-// The token is a hash of the partition key.
+// Returns the slot by the key's token, which is a hash of the partition key.
 uint16_t deletion_slot_of(BytesView key) {
   constexpr uint64_t spread = 0x9e3779b97f4a7c15;
   const auto token = base::read_big_endian<uint64_t>(key.substr(table_id_size));
@@ -85,7 +85,7 @@ RowCache::Observation RowCache::observe(BytesView key) const {
   return observed;
 }
 
-// Counters only grow, so their sum is unchanged only if both are unchanged.
+// Counters only grow, so if their sum is unchanged, both are unchanged.
 bool RowCache::is_unchanged(const Observation& observed) const {
   std::atomic_thread_fence(std::memory_order_acquire);
   return observed.is_cacheable &&
@@ -196,7 +196,7 @@ void RowCache::update(const Touched& touched, bool is_committed) noexcept {
   (void)base::contain([&] { apply(*touched.operation, shard.entries, *entry); });
 }
 
-// Rule 1. A record that is written but absent in the cache does not exist in the store.
+// Follows rule 1. An entry without a value means that the store has no such record.
 void RowCache::apply(const WriteSet::Operation& operation, CacheShard& shard, CacheShard::Entry& entry) {
   if (operation.action == WriteSet::Action::erase) return shard.replace(entry, std::nullopt);
   if (operation.action == WriteSet::Action::put) {
@@ -208,7 +208,7 @@ void RowCache::apply(const WriteSet::Operation& operation, CacheShard& shard, Ca
                             operation.value.size() + (old ? old->size() : 0) <= max_merged_bytes;
   if (!is_mergeable) return shard.erase(entry);
   if (!old) return shard.replace(entry, operation.value);
-  // The old value must not stay if memory for the new one is exhausted.
+  // The old value must not stay in the cache if memory for the new one is exhausted.
   if (!base::contain([&] { row::merge(std::array<BytesView, 2>{*old, operation.value}, merged_); }))
     return shard.erase(entry);
   shard.replace(entry, merged_);
@@ -222,7 +222,7 @@ void RowCache::set_capacity(uint64_t capacity_bytes) {
   }
 }
 
-// Every entry depends on the epoch of its table.
+// Changes the epoch of every table, on which the entries depend.
 void RowCache::invalidate_all() noexcept {
   for (size_t i = 0; i < table_slots; ++i) table_epochs_[i].fetch_add(2, std::memory_order_release);
 }

@@ -28,7 +28,7 @@
 //   fill() refuses a value if the counters have changed since observe().
 //
 // Compaction purges expired and shadowed data without changing what readers see, and the cache does not
-// notice. Three rules prevent that a purge makes an entry wrong:
+// notice. Three rules keep entries correct:
 //
 //  1. A commit replaces an entry by the merge of both only if neither is perishable. Otherwise the store may
 //     have dropped a tombstone that the entry still has, and a write with an older timestamp is visible in
@@ -61,13 +61,13 @@ class RowCache {
  public:
   static constexpr size_t max_record_bytes = 16 << 10;  // larger records are not cached
 
-  // The counters of a key when a read began.
+  // The values of a key's counters when a read began.
   struct Observation {
     uint64_t hash = 0;
     uint64_t epoch = 0;
     uint32_t version = 0;
     uint16_t deletion_slot = 0, table_slot = 0;
-    bool is_cacheable = false;  // false: the key is not of a table, or a commit is being applied
+    bool is_cacheable = false;  // false: the key is not a table's, or a commit is being applied
   };
   enum class Found : uint8_t { unknown, absent, present };
   struct Statistics {
@@ -87,7 +87,7 @@ class RowCache {
   // Fills the records of one read according to rules 2 and 3.
   void fill_all(std::span<const Bytes> keys, std::span<const Observation> observed,
                 std::span<const std::optional<Bytes>> values);
-  // As above, for a read of one key.
+  // Like fill_all(), for a read of one key.
   void fill_one(BytesView key, const Observation& observed, std::optional<BytesView> value);
 
   // --- The committer. For every group: clear(), add() each write set, begin(), and finally finish().
@@ -96,7 +96,7 @@ class RowCache {
   void add(const WriteSet& writes);
   void begin() noexcept;
   void finish(bool is_committed) noexcept;
-  // Makes all entries invalid, and values that are being read. REQUIRES: not between begin() and finish().
+  // Invalidates all entries, and values that are being read. REQUIRES: not between begin() and finish().
   void invalidate_all() noexcept;
 
   // Thread-safe.
@@ -107,7 +107,7 @@ class RowCache {
   static constexpr size_t version_slots = 1 << 16;
   static constexpr size_t deletion_slots = 1 << 16;
   static constexpr size_t table_slots = 1 << 12;
-  // Merging rewrites the record for every write, so larger records are removed instead.
+  // Merging rewrites the whole record for every write, so larger records are removed from the cache instead.
   static constexpr size_t max_merged_bytes = 2 << 10;
 
   struct alignas(64) Shard {
@@ -127,7 +127,7 @@ class RowCache {
 
   std::atomic<uint32_t>& version_of(uint64_t hash) const { return versions_[(hash >> 32) % version_slots]; }
   Shard& shard_of(uint64_t hash) const { return *shards_[(hash >> 56) & (shards_.size() - 1)]; }
-  // `readable`: the partition of this read whose record does not delete rows.
+  // `readable`: the partition of this read, if its record does not delete rows.
   void fill_record(BytesView key, const Observation& observed, std::optional<BytesView> value,
                    BytesView& readable);
   // Makes the counters of the group odd or even, if they are not.
@@ -139,8 +139,8 @@ class RowCache {
   std::unique_ptr<std::atomic<uint32_t>[]> versions_;
   std::unique_ptr<std::atomic<uint64_t>[]> deletion_epochs_;
   std::unique_ptr<std::atomic<uint64_t>[]> table_epochs_;
-  std::vector<std::unique_ptr<Shard>> shards_;  // a power of two
-  // Of the current group. Used by the committer's thread only.
+  std::vector<std::unique_ptr<Shard>> shards_;  // their number is a power of two
+  // The keys and ranges of the current group. Used by the committer's thread only.
   std::vector<Touched> touched_;
   std::vector<ErasedTables> erased_;
   Bytes merged_;

@@ -81,8 +81,8 @@ class RowCacheStore : public testing::Test {
   std::unique_ptr<Store> store_;
 };
 
-// 1 and 2: two readers alternate between all ways to read. Values never go back, and are never older than the
-// last one acknowledged before the read.
+// Tests 1 and 2: two readers alternate between all ways to read. Values never go back, and are never older
+// than the last one acknowledged before the read.
 TEST_F(RowCacheStore, ReadersSeeAcknowledgedWritesInOneOrder) {
   open();
   std::array<std::atomic<int64_t>, rows> acknowledged{};
@@ -117,7 +117,7 @@ TEST_F(RowCacheStore, ReadersSeeAcknowledgedWritesInOneOrder) {
   expect_hits();
 }
 
-// 3: every batch writes one number to all rows.
+// Tests 3: every batch writes one number to all rows.
 TEST_F(RowCacheStore, NoReaderSeesHalfABatch) {
   open();
   std::vector<Bytes> keys;
@@ -144,7 +144,7 @@ TEST_F(RowCacheStore, NoReaderSeesHalfABatch) {
   expect_hits();
 }
 
-// 4: the log fails at random. Numbers of failed writes are odd.
+// Tests 4: the log fails at random. Failed writes have odd numbers.
 TEST_F(RowCacheStore, FailedWritesAreNeverVisible) {
   open(directory_.path(), Durability::synced);
   std::atomic<bool> done = false;
@@ -173,7 +173,7 @@ TEST_F(RowCacheStore, FailedWritesAreNeverVisible) {
   expect_hits();
 }
 
-// 6: each round writes larger numbers than the round before and ends with a truncation.
+// Tests 6: each round writes larger numbers than the round before and ends with a truncation.
 TEST_F(RowCacheStore, TruncatedRowsStayAway) {
   open();
   std::atomic<int64_t> truncated = 0;
@@ -207,7 +207,7 @@ TEST_F(RowCacheStore, TruncatedRowsStayAway) {
 
 // --- 5: purges. RowCachePurges in rocksdb_store_test.cc tries random orders of events.
 
-// The order of events that a cache without rules 1 and 2 gets wrong (row_cache.h).
+// Produces the order of events with which a cache without rules 1 and 2 fails (row_cache.h).
 class PurgedThenRead : public RowCacheStore {
  protected:
   void SetUp() override {
@@ -219,7 +219,7 @@ class PurgedThenRead : public RowCacheStore {
     writes.merge(key, fragment);
     ASSERT_TRUE(store_->commit(std::move(writes)).has_value());
   }
-  // After this, the store has dropped all deletions.
+  // Purges. Afterwards the store has no deletions any more.
   void purge() {
     clock_.set_micros(clock_.now_micros() + 100 * 1'000'000);
     for (int pass = 0; pass < 2; ++pass) {
@@ -227,7 +227,7 @@ class PurgedThenRead : public RowCacheStore {
       ASSERT_TRUE(store_->compact({}, {}).has_value());
     }
   }
-  // The number in the row as visible to a point read.
+  // Returns the number that a point read sees in the row.
   int64_t visible() {
     const std::vector<Bytes> keys = read_keys(1);
     std::vector<std::optional<Bytes>> values(keys.size());
@@ -267,14 +267,14 @@ TEST_F(PurgedThenRead, ARowOfADeletedPartitionStaysDeleted) {
   commit(partition_key("p1"), deletion(20));
   EXPECT_EQ(visible(), 0);
   purge();
-  // Caches that the partition has no record any more.
+  // This read caches that the partition has no record any more.
   const std::vector<Bytes> keys = {partition_key("p1"), row_key("p1", "other")};
   std::vector<std::optional<Bytes>> values(keys.size());
   ASSERT_TRUE(store_->get_many(keys, values).has_value());
   EXPECT_EQ(visible(), 0);
 }
 
-// As above, but the row was read only after the deletion and before the purge.
+// Like the test above, but the row was read only after the deletion and before the purge.
 TEST_F(PurgedThenRead, ARowReadTogetherWithADeletionStaysDeleted) {
   commit(key_of(1), numbered(10));
   commit(partition_key("p1"), deletion(20));
@@ -299,7 +299,7 @@ TEST_F(RowCacheStore, KnowsTablesWithoutPartitionRecords) {
   EXPECT_FALSE(store_->may_have_partition_records(test_table + 1));
 }
 
-// The record is in the log of a server that was killed, then in a file.
+// The record is first in the log of a server that was killed, then in a file.
 TEST_F(RowCacheStore, FindsPartitionRecordsAfterARestart) {
   open();
   WriteSet writes;

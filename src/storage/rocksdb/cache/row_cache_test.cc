@@ -18,7 +18,7 @@ using Found = RowCache::Found;
 
 class RowCacheTest : public testing::Test {
  protected:
-  // Reads like the store: from the cache, or nothing.
+  // Returns what a read finds in the cache, or nothing.
   std::string cached(const Bytes& key) {
     Bytes value;
     const auto observed = cache_.observe(key);
@@ -127,7 +127,7 @@ TEST_F(RowCacheTest, AppliesTheOperationsOfAGroupInOrder) {
   EXPECT_EQ(cached(key_), numbered(5));
 }
 
-// A write does not know the older fragments of a record that is not cached.
+// If a record is not cached, a write does not know its older fragments.
 TEST_F(RowCacheTest, AWriteCreatesNoEntry) {
   commit(merge(key_, numbered(1)));
   EXPECT_EQ(cached(key_), "unknown");
@@ -216,7 +216,7 @@ TEST_F(RowCacheTest, ADeletedPartitionInvalidatesItsRows) {
   EXPECT_EQ(cached(key_), "unknown");
 }
 
-// Static cells do not concern the rows.
+// Static cells do not affect the rows.
 TEST_F(RowCacheTest, AStaticRowKeepsTheRows) {
   fill(key_, numbered(1));
   commit(merge(partition_key("p"), expiring(2, 100)));

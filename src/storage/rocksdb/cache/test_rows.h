@@ -61,7 +61,7 @@ inline Bytes expiring(int64_t timestamp, int64_t expires_seconds) {
   return encoded_fragment(std::move(fragment));
 }
 
-// Of a row or, in a partition record, of the partition.
+// The deletion of a row or, in a partition record, of the partition.
 inline Bytes deletion(int64_t timestamp, int64_t local_seconds = 1) {
   row::Fragment fragment;
   fragment.deletion = {timestamp, local_seconds};

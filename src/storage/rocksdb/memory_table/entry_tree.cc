@@ -12,8 +12,8 @@ constexpr size_t slots = 14;
 constexpr size_t line = 64;  // bytes of a cache line
 constexpr size_t tag_size = 8;
 
-// `order`: the number of entries in the lowest 4 bits, then 4 bits for each position: its slot. The positions after the entries
-// hold the free slots.
+// The field `order` has the number of entries in the lowest 4 bits, then 4 bits for each position: its slot.
+// The positions after the entries have the free slots.
 constexpr uint64_t sorted_order = [] {
   uint64_t order = 0;
   for (uint64_t slot = 0; slot < slots; ++slot) order |= slot << (4 + 4 * slot);
@@ -54,7 +54,7 @@ uint64_t digits_of(const char* data, size_t size, size_t skip) {
 
 }  // namespace
 
-// The first two cache lines are all that a search needs.
+// A search needs only the first two cache lines.
 struct alignas(line) EntryTree::Node {
   std::atomic<uint64_t> order{sorted_order};
   std::atomic<uint32_t> version{0};
@@ -62,21 +62,20 @@ struct alignas(line) EntryTree::Node {
   bool is_leaf = true;
   std::array<std::atomic<uint64_t>, slots> digits{};
   std::array<std::atomic<const char*>, slots> entries{};
-  std::atomic<const char*> end{
-      nullptr};  // the first entry that is not in this node but on its right; nullptr: none
-  std::atomic<Node*> next{nullptr};  // on its right
+  std::atomic<const char*> end{nullptr};  // the first entry on the right of this node; nullptr: there is none
+  std::atomic<Node*> next{nullptr};       // on its right
 
-  // Acquire: a reader of a slot that was filled again also sees everything stored before that, above all the
-  // version.
+  // Loads with `acquire`: a reader of a slot that was filled again also sees everything that was stored
+  // before, above all the version.
   const char* entry_at(uint64_t in_order, size_t position) const {
     return entries[slot_at(in_order, position)].load(std::memory_order_acquire);
   }
   bool is_unchanged(uint32_t since) const { return version.load(std::memory_order_acquire) == since; }
 };
 
-// A child has the entries from its separator on.
+// An inner node. Each child has the entries from its separator on.
 struct EntryTree::Inner : Node {
-  Node* first_child = nullptr;  // has the entries before the first separator
+  Node* first_child = nullptr;  // the child with the entries before the first separator
   std::array<std::atomic<Node*>, slots> children{};
 
   Node* child_at(uint64_t in_order, size_t position) const {
@@ -151,7 +150,7 @@ size_t EntryTree::count(const Node& node, uint64_t order, const Key& key) {
 // --- Writing
 
 void EntryTree::reserve(size_t bytes) {
-  constexpr size_t chunk = 4096 - line;  // with the alignment, a page
+  constexpr size_t chunk = 4096 - line;  // one page, with the alignment
   if (free_bytes_ >= bytes) return;
   char* const memory = allocate_(std::max(bytes, chunk) + line);
   const size_t misaligned = reinterpret_cast<uintptr_t>(memory) % line;
@@ -159,7 +158,7 @@ void EntryTree::reserve(size_t bytes) {
   free_bytes_ = std::max(bytes, chunk);
 }
 
-// Memory for the nodes that a split of a leaf needs.
+// Allocates memory for the nodes that a split of a leaf needs.
 void EntryTree::reserve_for_split(const Path& path) {
   size_t bytes = sizeof(Node), parents = path.size;
   while (parents > 0 && count_of(path.nodes[parents - 1]->order.load(std::memory_order_relaxed)) == slots) {
@@ -221,7 +220,7 @@ void EntryTree::insert(const char* entry) {
   size_.store(size_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-// Rule 2 of entry_tree.h.
+// Follows rule 2 of entry_tree.h.
 void EntryTree::publish_split(Node& left, Node& right, const char* separator, size_t kept) {
   left.next.store(&right, std::memory_order_release);
   left.end.store(separator, std::memory_order_release);
@@ -229,7 +228,7 @@ void EntryTree::publish_split(Node& left, Node& right, const char* separator, si
   left.version.store(left.version.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
-// Ascending entries fill their leaves.
+// If entries arrive in ascending order, the leaves stay full.
 void EntryTree::split_leaf(Path& path, Node& leaf, size_t position, const char* entry) {
   reserve_for_split(path);
   const bool is_ascending = position == slots && ascending_ == &leaf;
@@ -391,7 +390,7 @@ void EntryTree::Cursor::continue_right(const Node& from, const Key& key, bool or
   entry_ = nullptr;
 }
 
-// The entries are not in the order of their addresses.
+// The entries are not in the order of their addresses, so the processor does not prefetch them.
 void EntryTree::Cursor::prefetch_next() const {
   for (const size_t position : {position_ + 1, position_ + 2}) {
     if (position >= count_of(order_)) continue;

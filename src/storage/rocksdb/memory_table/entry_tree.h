@@ -52,7 +52,7 @@ class EntryTree {
   // An internal key.
   struct Key {
     const char* data;
-    size_t size;   // of the user key
+    size_t size;   // size of the user key
     uint64_t tag;  // sequence number and type
   };
 
@@ -81,7 +81,7 @@ class EntryTree {
 
     const EntryTree* tree_;
     const char* entry_ = nullptr;
-    // The leaf of entry_ as it was when the cursor came there.
+    // The state of entry_'s leaf when the cursor came to that leaf.
     const Node* leaf_ = nullptr;
     uint64_t order_ = 0;
     uint32_t version_ = 0;
@@ -99,7 +99,7 @@ class EntryTree {
   static Key key_of(std::string_view internal_key);
   static int compare(const Key& left, const Key& right);
   static size_t shared_bytes(const Key& left, const Key& right);
-  // The number of entries of a node that are before the key; with `or_equal`, before or equal to it.
+  // Returns the number of entries of a node that are before the key; with `or_equal`, before or equal to it.
   template <bool or_equal>
   static size_t count(const Node& node, uint64_t order, const Key& key);
   static const Node* right_of(const Node* node, const Key& key, bool or_equal);
@@ -120,7 +120,8 @@ class EntryTree {
   std::atomic<uint64_t> size_ = 0;
   char* free_ = nullptr;  // memory for nodes
   size_t free_bytes_ = 0;
-  // The leaf to whose end the last insertion appended. The next one may continue an ascending sequence.
+  // The leaf to which the last insertion appended at the end. The next one may continue an ascending
+  // sequence.
   const Node* ascending_ = nullptr;
 };
 

@@ -24,7 +24,7 @@ std::string internal_key(const std::string& user_key, uint64_t sequence) {
   return key;
 }
 
-// Before any entry of the user key, and after all of them.
+// Return internal keys that are before and after all entries of the user key.
 std::string first_key(const std::string& user_key) {
   return internal_key(user_key, (uint64_t{1} << 56) - 1);
 }
@@ -50,7 +50,8 @@ std::string key_in(const char* entry) {
 
 class EntryTreeTest : public testing::Test {
  protected:
-  // As in the memory table: user keys in order, entries of the same user key from the newest to the oldest.
+  // Sorts like the memory table: user keys in order, entries of the same user key from the newest to the
+  // oldest.
   struct Before {
     bool operator()(const std::string& left, const std::string& right) const {
       const auto user = [](const std::string& key) {
@@ -137,7 +138,7 @@ TEST_F(EntryTreeTest, SortsRandomKeys) {
   for (int i = 0; i < 1000; ++i) expect_found_near(std::to_string(random()));
 }
 
-// Long common beginnings, keys that begin with other keys, zero bytes, and many versions of the same key.
+// The keys have long common beginnings, begin with other keys, contain zero bytes, or have many versions.
 TEST_F(EntryTreeTest, SortsSimilarKeys) {
   std::mt19937_64 random(2);
   const auto similar = [&] {
@@ -220,7 +221,7 @@ class EntryTreeThreadsTest : public EntryTreeTest {
     }
   }
 
-  // Entries that were inserted must be found. The newest ones are next to the splits.
+  // Entries that were inserted must be found. The newest ones are next to nodes that are being split.
   void read_points(const std::vector<std::string>& keys, unsigned seed) {
     std::mt19937 random(seed);
     EntryTree::Cursor cursor(tree_);

@@ -14,8 +14,9 @@ namespace {
 
 using ::rocksdb::Slice;
 
-// Memory for iterators. RocksDB wants some of them in an arena, and calls only their destructors, but its arena is not part of
-// its interface. So an iterator gives its memory back when it is destroyed, to the thread that destroys it.
+// Memory for iterators. RocksDB wants to have some of them in an arena and calls only their destructors. But
+// the arena is not part of RocksDB's interface. So an iterator that is destroyed gives its memory to the
+// thread that destroys it.
 class IteratorMemory {
  public:
   ~IteratorMemory() {
@@ -110,7 +111,7 @@ class TreeTable final : public ::rocksdb::MemTableRep {
     return static_cast<uint64_t>(
         std::max(0.0, tree_.rank_of(view_of_key(end)) - tree_.rank_of(view_of_key(begin))));
   }
-  size_t ApproximateMemoryUsage() override { return 0; }  // RocksDB's allocator counts all of it
+  size_t ApproximateMemoryUsage() override { return 0; }  // RocksDB's allocator counts the memory
 
  private:
   static thread_local Iterator* iterator_of_get;

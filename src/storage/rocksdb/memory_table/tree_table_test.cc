@@ -82,7 +82,8 @@ TEST_F(TreeTableTest, ReadsOldVersionsOfSnapshots) {
   database_->ReleaseSnapshot(options.snapshot);
 }
 
-// RocksDB does not free the table's iterators: it forgets those of point reads, and only destroys the others.
+// RocksDB does not free the table's iterators: it forgets iterators of point reads, and only destroys other
+// iterators.
 TEST_F(TreeTableTest, ReadsKeepNoMemory) {
   ASSERT_TRUE(database_->Put({}, "key", "value").ok());
   const auto read = [&] {

@@ -116,7 +116,7 @@ base::Result<LogScan> scan_log(const std::string& data, const std::function<base
     const ScannedSegment& segment = segments[i];
     if (i > 0 && segments[i - 1].number + 1 != segment.number)
       scan.damaged.push_back(fmt::format("{:012}.log is missing", segments[i - 1].number + 1));
-    if (!segment.header) {  // the salt is lost, and with it the checksums of the groups
+    if (!segment.header) {  // without the header there is no salt, so no checksum can be verified
       scan.damaged.push_back(
           fmt::format("{}: its header is damaged, and none of its groups can be checked", segment.name()));
       continue;

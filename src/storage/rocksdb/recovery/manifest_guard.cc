@@ -132,7 +132,7 @@ base::Status ManifestGuard::check() {
 }
 
 base::Status ManifestGuard::check_manifest(uint64_t number, const base::Bytes& bytes) const {
-  if (entries_.empty()) return {};  // the store was last written by an older version
+  if (entries_.empty()) return {};  // the store was last written by an older version, without a record
   const std::string name = fmt::format("{}/{}", records_, manifest_name(number));
   const ManifestEntry* entry = find(entries_, number);
   if (entry == nullptr) {
@@ -205,7 +205,8 @@ void ManifestGuard::appended(uint64_t manifest, base::BytesView bytes) {
 
 int ManifestGuard::synced(uint64_t manifest) {
   const std::lock_guard lock(mutex_);
-  if (entries_.size() != 1 || entries_.front().number != manifest) return 0;  // CURRENT does not name it yet
+  // CURRENT does not name this MANIFEST yet.
+  if (entries_.size() != 1 || entries_.front().number != manifest) return 0;
   const ManifestEntry before = entries_.front();
   entries_.front() = entry_of(manifest);
   const int error = write_record();

@@ -92,7 +92,7 @@ class ManifestGuard final : public ManifestObserver {
   Disk* disk_;
   mutable std::mutex mutex_;
   MarkFile file_;                        // guarded by mutex_, like all members below
-  std::vector<ManifestEntry> entries_;   // as recorded; CURRENT names one of them
+  std::vector<ManifestEntry> entries_;   // the entries as recorded; CURRENT names one of them
   std::map<uint64_t, Written> written_;  // by this process
   bool manifest_is_intact_ = false;
 };

@@ -50,7 +50,7 @@ class GuardedStore : public testing::Test {
   std::string manifest() const {
     return records_ + "/" + manifest_name(current_manifest(records_).value_or(0));
   }
-  // Returns the error of opening the store. No file may have changed.
+  // Returns the error of opening the store, and checks that no file has changed.
   base::Error refused() {
     const auto before = names_in(records_);
     const auto store = open_store(data_, options_);
@@ -282,7 +282,8 @@ TEST(ManifestGuard, OpensAfterACrashAtAnyMoment) {
     ASSERT_NE(store, nullptr);
     for (int flush = 0; flush < 2; ++flush) {
       for (int i = 0; i < 3; ++i) {
-        // RocksDB may still delete files. A copy during a write would have the log's files as of different moments.
+        // RocksDB may still delete files. During a write, the copy would have files of the log as of
+        // different moments.
         const std::lock_guard lock(mutex);
         ASSERT_TRUE(put(*store, std::to_string(written.load()), "v").has_value());
         ++written;

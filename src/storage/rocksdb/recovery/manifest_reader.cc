@@ -64,7 +64,8 @@ bool ManifestReader::take_record(BytesView& rest) {
   const auto crc = take_fixed<uint32_t>(rest.data());
   const auto size = take_fixed<uint16_t>(rest.data() + 4);
   const auto type = static_cast<uint8_t>(rest[6]);
-  if (type == zero && size == 0 && crc == 0) {  // preallocated space: nothing was written from here on
+  // This space was preallocated, and nothing was written from here on.
+  if (type == zero && size == 0 && crc == 0) {
     is_whole_ = std::all_of(rest.begin(), rest.end(), [](char c) { return c == 0; });
     return false;
   }

@@ -27,7 +27,7 @@ class ManifestReader {
   void add(base::BytesView bytes);
 
   // False once a record had a wrong checksum or an edit was not understood. files() then returns the files
-  // before it.
+  // listed before that.
   bool is_whole() const { return is_whole_; }
   // Offset of the end of the last complete record.
   uint64_t end() const { return end_; }

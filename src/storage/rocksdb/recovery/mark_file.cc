@@ -79,7 +79,8 @@ base::Status MarkFile::read() {
   return {};
 }
 
-// Written under another name first, so that a crash leaves no file or one with a complete line.
+// The file is written under another name first. So after a crash there is no file, or one with a complete
+// line.
 int MarkFile::make_file(const std::string& lines) {
   const std::string unfinished = path_ + ".new";
   base::File file(unfinished, O_RDWR | O_CREAT | O_TRUNC);

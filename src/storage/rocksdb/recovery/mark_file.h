@@ -31,7 +31,7 @@ class MarkFile {
       : path_(std::move(path)), name_(name), disk_(&disk) {}
 
   const std::string& path() const { return path_; }
-  // Reads the file. Afterwards text() is that of the newest complete line, or nullopt.
+  // Reads the file. Afterwards text() returns the text of the newest complete line, or nullopt.
   base::Status read();
   bool exists() const { return exists_; }
   const std::optional<std::string>& text() const { return text_; }

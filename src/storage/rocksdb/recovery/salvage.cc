@@ -46,7 +46,7 @@ class Writer {
 
 // --- Choosing the table files that belong to the store.
 
-// By number, as described by the MANIFEST.
+// table files by number, as the MANIFEST describes them
 using TableFiles = std::map<uint64_t, ManifestFile>;
 
 bool is_listed_exactly(const std::vector<ManifestEntry>& entries, const std::map<uint64_t, uint64_t>& there) {
@@ -94,7 +94,7 @@ struct Source {
 };
 
 struct LaterFirst {
-  // std::priority_queue has the largest element on top.
+  // std::priority_queue has the largest element on top, so the order is reversed
   bool operator()(const Source* left, const Source* right) const {
     const TableEntry &a = left->scan->entry(), &b = right->scan->entry();
     return a.key != b.key ? a.key > b.key : a.sequence < b.sequence;
@@ -152,7 +152,7 @@ class Merger {
     });
   }
 
-  // Writes the entries from the newest value on, or from the first fragment after the last deletion.
+  // Writes the entries from the newest value on, or, after a deletion, from the first fragment on.
   void write_record() {
     size_t begin = 0;
     while (begin < record_.size() && record_[begin].type == TableEntry::merge && !is_erased(record_[begin]))

@@ -15,10 +15,10 @@ namespace sibyl::storage::rocksdb {
 
 struct Salvaged {
   uint64_t table_files = 0;
-  uint64_t records = 0;  // in table files, before they are merged with the log
+  uint64_t records = 0;  // number of records in table files, before they are merged with the log
   uint64_t log_segments = 0, log_groups = 0;
 
-  // A lost part of a table file. Its records were between the two keys; empty: not known.
+  // A lost part of a table file. Its records were between the two keys; an empty key is not known.
   struct Loss {
     std::string file, what;  // for example "000012.sst" and "4101 bytes at byte 8192"
     base::Bytes first_key, last_key;

@@ -105,15 +105,14 @@ TEST_F(DamagedStore, AnIntactStoreIsSavedCompletely) {
 TEST_F(DamagedStore, WithoutAManifestAllFilesAreRead) {
   fs::resize_file(data_ + "/records/" + manifest_name(*current_manifest(data_ + "/records")), 10);
   ASSERT_FALSE(open_store(data_).has_value());
-  EXPECT_TRUE(save().is_complete());  // the record confirms that these are all files
+  EXPECT_TRUE(save().is_complete());  // the record of the store confirms that these are all files
   EXPECT_EQ(contents_of(to_), expected_);
   fs::remove(data_ + "/SIBYL_MANIFEST");
   EXPECT_EQ(save().doubts.size(), 1u);
   EXPECT_EQ(contents_of(to_), expected_);
 }
 
-// Wherever a data file is damaged, all records except those of one or two blocks are saved, and the loss is
-// reported.
+// Wherever a data file is damaged, only the records of one or two blocks are lost, and the loss is reported.
 TEST_F(DamagedStore, RecordsAroundDamageAreSaved) {
   for (const std::string& table : tables()) {
     const size_t size = fs::file_size(table);

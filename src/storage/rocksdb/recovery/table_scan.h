@@ -69,11 +69,11 @@ class TableScan {
   bool accept(const base::Bytes& contents);
   void skip_damage();
 
-  const base::BytesView bytes_;  // of the mapped file
+  const base::BytesView bytes_;  // bytes of the mapped file
   uint8_t checksum_type_ = 4;
   uint64_t data_end_ = 0;                // end of the data blocks
   std::map<uint64_t, uint64_t> blocks_;  // offsets and sizes of data blocks, as far as the index is intact
-  uint64_t offset_ = 0;                  // of the next block
+  uint64_t offset_ = 0;                  // offset of the next block
   std::vector<TableEntry> block_;
   size_t position_ = 0;
   base::Bytes last_key_;

@@ -24,7 +24,7 @@ namespace {
 constexpr size_t record_header_size = 28;
 constexpr uint8_t last_part = 1, first_part = 2, cancelled_record = 4;  // flags
 const Bytes writers_epoch = "1", sealed_epoch = "2";
-constexpr const char* end_attribute = "end";  // of the segment that sealing created
+constexpr const char* end_attribute = "end";  // an attribute of the segment that sealing created
 constexpr const char* cancelled_attribute = "cancelled";
 constexpr uint64_t read_bytes = 4 << 20;
 
@@ -70,7 +70,8 @@ base::Error log_error(Reply reply) {
 
 // --- Writing
 
-// A group never crosses the end of a segment, so that a segment can be released by the groups in it.
+// Returns the segment for a group of this size. A group never crosses the end of a segment, so a segment can
+// be released as soon as its groups are not needed.
 uint64_t LogChain::segment_for(uint64_t bytes) const {
   const bool is_full = segment_size_ > 0 && segment_size_ + bytes > options_.segment_bytes;
   return segment_ == 0 ? 1 : segment_ + (is_full ? 1 : 0);
@@ -101,7 +102,7 @@ Mutation LogChain::mutation_of(uint64_t segment, BytesView part, uint8_t flags) 
   return mutation;
 }
 
-// If this returns `unknown`, the log cannot be used any more.
+// Appends a record. If this returns `unknown`, the log cannot be used any more.
 Reply LogChain::append_record(uint64_t segment, BytesView part, uint8_t flags) {
   Mutation cancel = mutation_of(segment, {}, cancelled_record);
   cancel.set_attribute(cancelled_attribute, std::to_string(sequence_ + 1)).allow_when_full();
@@ -123,7 +124,8 @@ Reply LogChain::append_record(uint64_t segment, BytesView part, uint8_t flags) {
   return found.reply;
 }
 
-// The append was refused. Either an earlier attempt of it or of its cancellation was applied, or another server has sealed the log.
+// The append was refused. Either an earlier attempt of the append or of its cancellation was applied, or
+// another server has sealed the log.
 objects::ChainReply LogChain::resolve(uint64_t segment) const {
   const ReadReply found = objects::repeat_read(*options_.store, segment_object(name(), segment),
                                                Read::state(), options_.patience);
@@ -138,7 +140,7 @@ objects::ChainReply LogChain::resolve(uint64_t segment) const {
   return {};
 }
 
-// Nothing waits for the removal. A segment that remains is removed together with the log.
+// Nothing waits for the removal. If a segment remains, it is removed together with the log.
 void LogChain::release(uint64_t number) {
   while (!sizes_.empty() && sizes_.begin()->first <= number && sizes_.begin()->first < segment_) {
     bytes_.fetch_sub(sizes_.begin()->second, std::memory_order_relaxed);
@@ -175,7 +177,7 @@ class Replayer {
       if (!exists) {
         SIBYL_ASSIGN(const bool is_end, create_end(object));
         if (is_end) break;
-        --number;  // the writer, or another server that seals, was faster
+        --number;  // the writer, or another server that seals the log, was faster
         continue;
       }
       SIBYL_ASSIGN(const bool is_end, replay_segment(object));
@@ -194,7 +196,7 @@ class Replayer {
       if (!exists) {
         SIBYL_ASSIGN(const bool is_end, create_end(object));
         if (is_end) return number;
-        --number;  // the writer, or another server that seals, was faster
+        --number;  // the writer, or another server that seals the log, was faster
         continue;
       }
       const ReadReply found = objects::repeat_read(store_, object, Read::state(), patience_);
@@ -274,7 +276,7 @@ class Replayer {
       parts.clear();
       return {};
     }
-    if ((flags & first_part) != 0) {  // the parts before it were never completed
+    if ((flags & first_part) != 0) {  // the parts before this one belong to a group that was never completed
       parts.clear();
       group_begin_ = sequence_;
     }

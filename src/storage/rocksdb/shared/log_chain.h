@@ -72,11 +72,12 @@ class LogChain {
   objects::ChainReply resolve(uint64_t segment) const;
 
   const Options options_;
-  uint64_t sequence_ = 0;              // of the last record
-  std::atomic<uint64_t> segment_ = 0;  // of the last record
+  uint64_t sequence_ = 0;              // number of the last record
+  std::atomic<uint64_t> segment_ = 0;  // segment of the last record
   uint64_t segment_size_ = 0;
-  std::map<uint64_t, uint64_t> sizes_;  // of the segments that are not released
-  // A copy of the mutation that created them may still arrive. If they did not exist, it would create them again.
+  std::map<uint64_t, uint64_t> sizes_;  // sizes of the segments that are not released
+  // Segments whose creation was in doubt: a copy of the mutation may still arrive. If the segment did not
+  // exist, the copy would create it again.
   std::set<uint64_t> created_in_doubt_;
   std::atomic<uint64_t> bytes_ = 0;
 };
@@ -86,8 +87,8 @@ inline constexpr uint64_t max_log_group_bytes = 64 << 20;  // Ceph limits object
 // The position where a replay begins.
 struct LogStart {
   uint64_t segment = 1;
-  uint64_t sequence = 0;         // groups that begin with this record or an earlier one are skipped
-  bool may_be_released = false;  // the segment may be missing, if all wanted groups are after it
+  uint64_t sequence = 0;         // groups that begin with this record or an earlier one are not replayed
+  bool may_be_released = false;  // the segment may be missing, if all groups to be replayed are after it
   bool must_follow = true;       // if the first record is after `sequence` + 1, the log is damaged
 };
 struct SealedLog {
@@ -108,13 +109,13 @@ base::Result<SealedLog> seal_and_replay(
 base::Status remove_log_segments(objects::ObjectStore& store, const std::string& log, uint64_t first,
                                  std::chrono::milliseconds patience);
 
-// Reads how far the segments from `first` on reach, without changing them. Blocks.
+// Reads the extent of the segments from `first` on, without changing them. Blocks.
 base::Result<LogSummary> summarise_segments(objects::ObjectStore& store, const std::string& log,
                                             uint64_t first);
 
 base::Error damaged_log(const std::string& object, const std::string& why);
 base::Error group_too_large();
-// The error for writers whose append was not done.
+// Returns the error for writers whose append was not done.
 base::Error log_error(objects::Reply reply);
 
 }  // namespace sibyl::storage::rocksdb

@@ -203,7 +203,7 @@ class SequentialReader final : public ::rocksdb::FSSequentialFile {
   Bytes buffer_;
 };
 
-// Every change of the directory is durable when its function returns.
+// All changes of the directory are durable when the functions return.
 class DurableDirectory final : public ::rocksdb::FSDirectory {
  public:
   IOStatus Fsync(const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
@@ -285,7 +285,7 @@ class ObjectFileSystem final : public ::rocksdb::FileSystem {
   }
 
  private:
-  // A copy of the content as a record, which readers treat like a small file.
+  // Returns a copy of the content as a record, which readers treat like a small file.
   std::optional<FileRecord> find(const std::string& name) const {
     const std::shared_ptr<MemoryFile> file = in_memory(name);
     if (file == nullptr) return directory_.find(name);

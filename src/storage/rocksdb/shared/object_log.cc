@@ -100,7 +100,7 @@ base::Status ObjectLog::recover(const Replay& replay, BytesView position) {
     old_logs_.push_back({record->inlined.substr(begin, end - begin)});
     begin = end + 1;
   }
-  // Only the first of the old logs may hold groups that the tables lack.
+  // Of the old logs, only the first one may hold groups that the tables lack.
   if (known && known->log != old_logs_.front().name) known.reset();
   return replay_log(old_logs_.front(), known, replay);
 }
@@ -109,7 +109,7 @@ base::Status ObjectLog::replay_log(OldLog& old, const std::optional<LogPosition>
                                    const Replay& replay) {
   LogStart start;
   if (position) {
-    // Segments before this one are released. This one may be released as well, if its last group is in the
+    // Segments before this one are released. This one may be released too, if its last group is in the
     // tables.
     start = {.segment = position->segment, .sequence = position->sequence, .may_be_released = true};
   }
@@ -122,13 +122,13 @@ base::Status ObjectLog::replay_log(OldLog& old, const std::optional<LogPosition>
                                }));
   recovered_.segments += sealed.segments;
   old.first = sealed.first;
-  // The writer keeps its last segment.
+  // The writer never releases its last segment, so a log with a position has a segment.
   if (sealed.last_sequence == 0 && position)
     return base::fail(damaged_log("log/" + old.name, fmt::format("segment {} is missing", old.first)));
   return {};
 }
 
-// The file names the old logs until they are removed. So after a crash, the next owner removes them.
+// The file names the old logs until they are removed. After a crash, the next owner removes them.
 base::Status ObjectLog::begin() {
   Bytes names = chain_.name();
   for (const OldLog& old : old_logs_) names += "\n" + old.name;

@@ -21,10 +21,10 @@
 
 namespace sibyl::storage::rocksdb {
 
-// The groups that the tables hold: all up to the group that begins with this record.
+// Which groups the tables hold: all up to the group that begins with this record.
 struct LogPosition {
   std::string log;
-  uint64_t segment = 0;  // the record's segment or an earlier one
+  uint64_t segment = 0;  // the segment of that record, or an earlier one
   uint64_t sequence = 0;
   uint64_t shard_epoch = 0;
   int64_t timestamp = 0;  // at least the highest timestamp that a server assigned to the records; 0: unknown
@@ -37,7 +37,7 @@ std::optional<LogPosition> parse_log_position(base::BytesView bytes);
 class ObjectLog final : public WriteLog {
  public:
   struct Options {
-    objects::ObjectDirectory* directory = nullptr;  // the shard's; must outlive the log
+    objects::ObjectDirectory* directory = nullptr;  // the directory of the shard; must outlive the log
     uint64_t segment_bytes = 8 << 20;
     uint64_t record_bytes = 8 << 20;  // larger groups are several records
   };
@@ -79,7 +79,7 @@ class ObjectLog final : public WriteLog {
   LogChain chain_;
   std::vector<OldLog> old_logs_;
   Recovered recovered_;
-  bool is_ended_ = false;  // after an unresolved append, or a fence
+  bool is_ended_ = false;  // true after an append without a known outcome, and after a fence
 };
 
 }  // namespace sibyl::storage::rocksdb

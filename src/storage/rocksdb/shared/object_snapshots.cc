@@ -138,7 +138,7 @@ void decode_fields(const json::object& in, ObjectSnapshot& snapshot) {
   }
 }
 
-// Returns what is wrong, or an empty text.
+// Returns a description of what is wrong, or an empty text.
 std::string decode_manifest(std::string_view text, ObjectSnapshot& snapshot) {
   const size_t end = text.find('\n');
   if (end == std::string_view::npos || !text.starts_with(first_words)) return "its list of files is missing";
@@ -155,7 +155,8 @@ std::string decode_manifest(std::string_view text, ObjectSnapshot& snapshot) {
   return {};
 }
 
-// The snapshot as its manifest describes it, or incomplete as in the index.
+// Returns the snapshot as its manifest describes it. Without a manifest it is incomplete, as the index
+// describes it.
 base::Result<ObjectSnapshot> describe(ObjectStore& store, ObjectSnapshot snapshot) {
   const ReadReply found = objects::repeat_read(store, manifest_object(snapshot.name),
                                                Read::data(0, objects::max_mutation), patience);
@@ -205,7 +206,7 @@ base::Status copy_file(ObjectStore& from, const std::string& name, const Files& 
                        const CheckpointFile& file, ObjectDirectory& to) {
   const std::string what = "copying " + file.path;
   const auto source = files.find(file.path);
-  if (source != files.end() && source->second.id.empty()) {  // it is in its entry
+  if (source != files.end() && source->second.id.empty()) {  // the content is in the entry
     base::Bytes content;
     SIBYL_TRY(read_file(from, name, files, file, [&](const base::Bytes& part) -> base::Status {
       content += part;

@@ -2,7 +2,8 @@
 //
 //   object "snapshots"                      entry NAME: how many shards, and the attempt that made it
 //   directory "snapshot-NAME/shard-NUMBER"  the files of a shard (objects/files), linked by its owner: ShardedStore::Checkpoint
-//   object "snapshot-NAME"                  what is in it, as a line "sibyl snapshot 1 CRC" and JSON; written last
+//   object "snapshot-NAME"                  its contents, as a line "sibyl snapshot 1 CRC" and JSON; written
+//   last
 //
 // A snapshot takes little time and no space except for data that the database has since rewritten or dropped. It does not survive the loss
 // of the pool: restore it into another pool for that.
@@ -32,8 +33,9 @@ struct ObjectSnapshot {
   };
   std::string name;
   std::string attempt;  // unique
-  bool is_complete =
-      false;  // false: it is being taken, or that has failed. Only `name`, `attempt` and the number of shards are set
+  // false: the snapshot is being taken, or that has failed; then only `name`, `attempt` and the number of
+  // shards are set.
+  bool is_complete = false;
   int64_t taken_millis = 0;
   int64_t lease_ms = 0;  // of the cluster
   std::vector<Table> tables;
@@ -43,7 +45,7 @@ struct ObjectSnapshot {
   size_t files() const;
 };
 
-// Letters, digits, '.', '_' and '-', and not '.' first.
+// A name consists of letters, digits, '.', '_' and '-', and does not begin with '.'.
 base::Status check_snapshot_name(const std::string& name);
 // The directory of a shard.
 std::string snapshot_directory(const std::string& name, uint32_t shard);
@@ -54,16 +56,17 @@ base::Result<ObjectSnapshot> begin_object_snapshot(objects::ObjectStore& store, 
 // Makes the snapshot complete. REQUIRES: its directories have the files. Fails if it was cleared meanwhile.
 base::Status finish_object_snapshot(objects::ObjectStore& store, const ObjectSnapshot& snapshot);
 
-// All of them, by name.
+// Returns all snapshots, sorted by name.
 base::Result<std::vector<ObjectSnapshot>> list_object_snapshots(objects::ObjectStore& store);
-// Fails if there is none of this name, or if it is not complete or damaged.
+// Fails if there is no snapshot of this name, or if it is incomplete or damaged.
 base::Result<ObjectSnapshot> read_object_snapshot(objects::ObjectStore& store, const std::string& name);
 // Reads every file. The error names the first one that is missing or has changed.
 base::Status verify_object_snapshot(objects::ObjectStore& store, const ObjectSnapshot& snapshot);
-// Removes the snapshot, also one that is not complete. After an error, call it again.
+// Removes the snapshot, even if it is not complete. After an error, call it again.
 base::Status clear_object_snapshot(objects::ObjectStore& store, const std::string& name);
-// Copies the files of all shards to another storage, and checks them meanwhile: into the directories of a new cluster, by number of the shard. What
-// these have is removed first. REQUIRES: no cluster uses them.
+// Copies the files of all shards to the directories of a new cluster in another storage, by number of the
+// shard, and checks the files meanwhile. The former contents of these directories are removed first.
+// REQUIRES: no cluster uses them.
 base::Status copy_object_snapshot(objects::ObjectStore& from, const ObjectSnapshot& snapshot,
                                   objects::ObjectStore& to,
                                   const std::function<std::string(uint32_t shard)>& directory_of);

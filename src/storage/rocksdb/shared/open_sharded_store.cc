@@ -32,7 +32,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long iterators may keep a shard from being closed to them.
+// How long iterators may delay the closing of a shard.
 constexpr auto closing_patience = 2s;
 
 // Logs of former servers, each read once for all shards that need it at the same time.
@@ -55,7 +55,7 @@ class FormerLogs {
  private:
   objects::ObjectStore& store_;
   const std::chrono::milliseconds patience_;
-  base::Mutex mutex_;  // held while a log is read
+  base::Mutex mutex_;  // locked while a log is read
   std::map<std::string, std::weak_ptr<const DeadLog>> logs_ SIBYL_GUARDED_BY(mutex_);
 };
 
@@ -312,7 +312,8 @@ base::Result<std::unique_ptr<WriteLog>> Shards::replay(const OpenShard& shard,
     return base::fail(damaged_log(shard.directory->name(), "the position in the tables cannot be read"));
   WriteLog::Recovered recovered;
   for (const FormerLog& former : logs) {
-    if (known && known->shard_epoch > former.epoch) continue;  // a later owner has replayed and flushed it
+    // A later owner has replayed and flushed this log.
+    if (known && known->shard_epoch > former.epoch) continue;
     SIBYL_ASSIGN(const std::shared_ptr<const DeadLog> log, former_logs_.read(former.log));
     recovered.segments += log->segments;
     const auto groups = log->groups.find({shard.number, former.epoch});
@@ -341,7 +342,7 @@ base::Status Shards::close_shard(uint32_t shard) {
   open->is_closing = true;  // requests wait meanwhile
   if (open->parts != nullptr) open->parts->stop_compacting();
   open_.close(*open, closing_patience);
-  run_on_committer([] {});  // commits that were submitted before have been completed or refused
+  run_on_committer([] {});  // afterwards, commits that were submitted before have been completed or refused
   SIBYL_TRY(close(*open));
   (void)open_.retire(shard);
   return {};
@@ -391,7 +392,7 @@ std::shared_ptr<const void> Shards::hold(BytesView key) const {
 // --- Reading and writing
 
 void Shards::commit(WriteSet writes, Done done) {
-  // Leaves room for the position and headers of each shard.
+  // This leaves room for the position and the header of each shard.
   constexpr uint64_t max_bytes = max_log_group_bytes / 4 * 3;
   if (writes.empty()) return done({});
   if (writes.byte_size() > max_bytes) return done(base::fail(group_too_large()));
@@ -446,7 +447,7 @@ class Shards::ShardsSnapshot final : public Snapshot, public std::enable_shared_
     return {};
   }
 
-  // The snapshot of one part. The result keeps all parts alive.
+  // Returns the snapshot of one part. It keeps all parts alive.
   std::shared_ptr<const Snapshot> only(uint32_t shard) const {
     return {shared_from_this(), parts_.at(shard).snapshot.get()};
   }
@@ -477,7 +478,7 @@ class Shards::ShardsSnapshot final : public Snapshot, public std::enable_shared_
 std::shared_ptr<const Snapshot> Shards::snapshot() const {
   auto snapshot = std::make_shared<ShardsSnapshot>(*this);
   const base::ReaderLock lock(visibility_.mutex());
-  // A shard that is not open fails when it is read.
+  // If a shard is not open, only reads of that shard fail.
   for (uint32_t shard = 0; shard < options_.shards->count(); ++shard) (void)snapshot->add(*this, shard);
   return snapshot;
 }
@@ -568,7 +569,7 @@ void Shards::set_purge_policy(std::shared_ptr<const PurgePolicy> policy) {
   }
 }
 
-// Gives all later writes of this server to the shard higher timestamps than those of former owners.
+// Gives all later writes of this server to the shard higher timestamps than writes of former owners have.
 base::Status Shards::take_timestamp(Store& store) {
   Bytes value;
   SIBYL_ASSIGN(const bool has_position, store.get(position_key, value));
@@ -619,7 +620,7 @@ uint64_t Shards::approximate_size(BytesView begin, BytesView end) const {
 
 namespace {
 
-// Adds the figures of one shard. Caches and commits belong to the whole server.
+// Adds the figures of one shard, without caches and commits, which belong to the whole server.
 void add_shard(const StoreStatistics& shard, StoreStatistics& sum) {
   sum.bytes_on_disk += shard.bytes_on_disk;
   sum.damage_met += shard.damage_met;
@@ -692,7 +693,7 @@ std::map<uint32_t, uint64_t> Shards::largest_partitions() const {
   return largest;
 }
 
-// Each partition is in one shard.
+// Each partition is in one shard, so the samples of the shards add up.
 std::map<uint32_t, PartitionSample> Shards::partition_samples(std::span<const uint32_t> tables,
                                                               size_t max_records) const {
   std::map<uint32_t, PartitionSample> samples;
@@ -745,7 +746,8 @@ void Shards::flush_old_shards() {
     if (!shard || !shard->store->flush()) break;
     release_flushed();
     const std::vector<ServerLog::Need> now = log_->needs();
-    if (!now.empty() && now.front() == needs.front()) break;  // still the oldest: it was written to meanwhile
+    // The shard is still the oldest, because it was written to meanwhile.
+    if (!now.empty() && now.front() == needs.front()) break;
   }
   if (log_->bytes() > options_.max_log_bytes / 2) release_flushed();
 }

@@ -27,10 +27,12 @@ struct ShardedStoreOptions {
   objects::ObjectStore* objects = nullptr;  // must outlive the store
   std::shared_ptr<const ShardMap> shards;   // the same on all servers
   std::string log;                          // the name of this server's log. REQUIRES: never used before
-  uint64_t max_log_bytes = 256 << 20;       // of groups that are not in all tables
+  uint64_t max_log_bytes = 256 << 20;       // bytes of groups that are not in all tables
   uint64_t memory_tables_bytes = 64 << 20;  // of all shards
-  Options store;                            // caches are for all shards; write_buffer_bytes is for each
-  // An operation whose outcome stays unknown for longer ends the store. Until then, commits wait.
+  // Caches are shared by all shards; write_buffer_bytes is the limit of each shard.
+  Options store;
+  // If the outcome of an operation stays unknown for longer than this, the store ends. Until then, commits
+  // wait.
   std::chrono::milliseconds patience{300'000};
   // Called at most once, on any thread, when another server has sealed the log or taken a shard over. This
   // server must then give up everything that it owns. Must not block.

@@ -25,7 +25,7 @@ using objects::MemoryObjects;
 
 constexpr uint32_t table_of_test = 2000;
 
-// A record in this shard of `count`. Different numbers are different partitions.
+// Returns the key of a record in this shard of `count` shards. Different numbers are in different partitions.
 Bytes record_in(uint32_t shard, uint32_t count, uint64_t number) {
   if (shard == 0)
     return row::row_record_key(row::partition_prefix(7, int64_t{0}, std::to_string(number)), "c");
@@ -113,7 +113,7 @@ TEST_F(ShardedStores, WhatIsNotOpenHereIsRefused) {
   all->seek_to_first();
   EXPECT_FALSE(all->valid());
   ASSERT_FALSE(all->status().has_value());
-  // A write set of which a part belongs elsewhere changes nothing.
+  // A write set changes nothing if a part of it belongs to a shard that is not here.
   WriteSet writes;
   writes.put(record_in(1, count, 2), "v");
   writes.put(record_in(3, count, 2), "v");
@@ -152,7 +152,7 @@ TEST_F(ShardedStores, ADeadServersShardsGoToSeveralOthersWithoutLoss) {
   auto dead = make_server();
   open_all(*dead, 1);
   for (uint64_t i = 0; i < 200; ++i) ASSERT_TRUE(put(*dead, i % count, i, Bytes(300, 'v')).has_value());
-  // One record of the log for two shards.
+  // The write set is one record of the log for two shards.
   WriteSet both;
   both.put(record_in(1, count, 1000), "v");
   both.put(record_in(2, count, 1000), "v");
@@ -178,7 +178,7 @@ TEST_F(ShardedStores, ADeadServersShardsGoToSeveralOthersWithoutLoss) {
   ASSERT_GT(objects_of("n-1"), 2u);
   ASSERT_TRUE(left->store->remove_former_log("n-1").has_value());
   ASSERT_TRUE(right->store->remove_former_log("n-1").has_value());
-  EXPECT_LE(objects_of("n-1"), 2u);  // only its end is left
+  EXPECT_LE(objects_of("n-1"), 2u);  // only the end of the log is left
 }
 
 class TestTimestamps final : public Timestamps {
@@ -188,7 +188,8 @@ class TestTimestamps final : public Timestamps {
   std::atomic<int64_t> last_ = 0;
 };
 
-// Rule 14: a new owner assigns timestamps above those of the former one, whether it has to replay or not.
+// Tests rule 14: a new owner assigns timestamps above those of the former owner, whether it has to replay or
+// not.
 TEST_F(ShardedStores, TimestampsOfANewOwnerAreAboveThoseOfTheFormerOne) {
   TestTimestamps first, second, third;
   const auto dead = make_server();
@@ -217,7 +218,8 @@ TEST_F(ShardedStores, TimestampsOfANewOwnerAreAboveThoseOfTheFormerOne) {
   dead->store->set_timestamps(nullptr);
 }
 
-// Rule 17: nothing erases the records of a truncated table, and they are freed without a compaction by request.
+// Tests rule 17: nothing erases the records of a truncated table. They are freed without an operator's
+// compaction.
 TEST_F(ShardedStores, RecordsOfDroppedTablesAreFreed) {
   const auto server = make_server();
   open_all(*server, 1);
@@ -225,7 +227,7 @@ TEST_F(ShardedStores, RecordsOfDroppedTablesAreFreed) {
   policy->tables.insert_or_assign(table_of_test, {});
   server->store->set_purge_policy(policy);
   std::mt19937_64 random(1);
-  for (uint64_t i = 0; i < 60; ++i) {  // enough to be worth freeing
+  for (uint64_t i = 0; i < 60; ++i) {  // these are enough to be worth freeing
     Bytes value(50'000, 'v');
     for (char& byte : value) byte = static_cast<char>(random());
     ASSERT_TRUE(put(*server, 1, i, value).has_value());
@@ -243,7 +245,7 @@ TEST_F(ShardedStores, RecordsOfDroppedTablesAreFreed) {
   }
 }
 
-// Rule 7: each shard is replayed from its own position, and only with its own groups.
+// Tests rule 7: each shard is replayed from its own position, and only with its own groups.
 TEST_F(ShardedStores, EachShardReplaysExactlyWhatItsTablesLack) {
   const auto dead = make_server();
   open_all(*dead, 1);
@@ -256,7 +258,8 @@ TEST_F(ShardedStores, EachShardReplaysExactlyWhatItsTablesLack) {
   const auto next = make_server();
   open_all(*next, 2, {{dead->log, 1}});
   EXPECT_EQ(next->replayed, (std::map<uint32_t, uint64_t>{{0, 0}, {1, 7}, {2, 17}, {3, 0}, {4, 0}}));
-  // An owner that dies before it is known that it has flushed: its successor replays both logs, each only as far as needed.
+  // An owner dies before the others know that it has flushed. Its successor replays both logs, each only as
+  // far as needed.
   ASSERT_TRUE(put(*next, 2, 100).has_value());
   ASSERT_TRUE(put(*next, 2, 101).has_value());
   const auto last = make_server();
@@ -296,12 +299,12 @@ TEST_F(ShardedStores, ASlowFormerOwnerDoesNotTakeAShardBack) {
   EXPECT_TRUE(put(*slow, 2, 1).has_value());
 }
 
-// Rule 8: the log is released by flushing the shards that were written to long ago.
+// Tests rule 8: flushes of the shards that were written to long ago release the log.
 TEST_F(ShardedStores, TheLogStaysBelowItsLimitAlthoughAShardIsIdle) {
   constexpr uint64_t max_bytes = 256 << 10;
   const auto server = make_server(count, max_bytes);
   open_all(*server, 1);
-  ASSERT_TRUE(put(*server, 4, 1).has_value());  // the only write to this shard
+  ASSERT_TRUE(put(*server, 4, 1).has_value());  // nothing else is written to this shard
   uint64_t largest = 0;
   for (uint64_t i = 0; i < 600; ++i) {
     ASSERT_TRUE(put(*server, 1 + i % 2, i, Bytes(4000, 'v')).has_value());
@@ -309,7 +312,7 @@ TEST_F(ShardedStores, TheLogStaysBelowItsLimitAlthoughAShardIsIdle) {
   }
   EXPECT_LE(largest, max_bytes + (64 << 10));
   EXPECT_GT(largest, max_bytes / 2);
-  // The records of released segments are in tables.
+  // The records of released segments are in tables, so the next owner finds them.
   const auto next = make_server();
   open_all(*next, 2, {{server->log, 1}});
   EXPECT_TRUE(has(*next, 4, 1));
@@ -326,7 +329,7 @@ TEST_F(ShardedStores, DroppedShardsStillNeedTheLog) {
   zombie->store->drop_shard(1);
   for (uint64_t i = 0; i < 10; ++i) ASSERT_TRUE(put(*zombie, 2, i, Bytes(4000, 'v')).has_value());
   ASSERT_TRUE(zombie->store->flush().has_value());
-  std::this_thread::sleep_for(std::chrono::milliseconds(1'500));  // a round of its maintenance
+  std::this_thread::sleep_for(std::chrono::milliseconds(1'500));  // waits for a round of maintenance
   const auto next = make_server();
   ASSERT_TRUE(next->store->open_shard(1, 2, {{zombie->log, 1}}).has_value());
   for (uint64_t i = 0; i < 20; ++i) EXPECT_TRUE(has(*next, 1, i)) << i;
@@ -353,11 +356,11 @@ TEST_F(ShardedStores, ClosingWaitsForRequestsAndThenRefusesThem) {
   const auto next = make_server();
   ASSERT_TRUE(next->store->open_shard(1, 2, {}).has_value());
   EXPECT_TRUE(has(*next, 1, 7));
-  EXPECT_EQ(server->lost, 0);  // it was not fenced
+  EXPECT_EQ(server->lost, 0);  // the server was not fenced
   EXPECT_TRUE(put(*server, 2, 1).has_value());
 }
 
-// A log that is sealed before it has begun never begins.
+// If a log is sealed before it has begun, its writer can never begin.
 TEST_F(ShardedStores, ALogWithoutAHeadIsSealedAsWell) {
   const auto client = objects_.connect();
   const auto patience = std::chrono::seconds(5);
@@ -365,7 +368,7 @@ TEST_F(ShardedStores, ALogWithoutAHeadIsSealedAsWell) {
   EXPECT_FALSE(ServerLog::create({.store = client.get(), .name = "late", .patience = patience}).has_value());
 }
 
-// The writer may not move the beginning of the log while another server reads it.
+// While another server reads the log, its writer must not move the beginning.
 TEST_F(ShardedStores, ASealedLogReleasesNothing) {
   const auto client = objects_.connect(), other = objects_.connect();
   const auto patience = std::chrono::seconds(5);
@@ -404,7 +407,7 @@ TEST_F(ShardedStores, ASummaryOfALogFollowsItsWriter) {
   const LogSummary written = *summarise_log(*other, "log");
   EXPECT_EQ(written.last_record, 9u);
   EXPECT_EQ(written.first_segment, 1u);
-  EXPECT_EQ(written.last_segment, 5u);  // two groups in each
+  EXPECT_EQ(written.last_segment, 5u);  // there are two groups in each segment
   EXPECT_GT(written.bytes, 9u * 400);
   EXPECT_LT(written.bytes, 9u * 500);
   EXPECT_FALSE(written.is_sealed);
@@ -423,7 +426,8 @@ TEST_F(ShardedStores, ASummaryOfALogFollowsItsWriter) {
   EXPECT_EQ(sealed.last_record, 9u);
 }
 
-// It has been stopped since before it was declared dead, and would begin a new segment. Its client is not fenced.
+// The server was stopped before it was declared dead. When it continues, it tries to begin a new segment: its
+// client is not fenced.
 TEST_F(ShardedStores, ARemovedLogAcceptsNothing) {
   const auto client = objects_.connect(), other = objects_.connect();
   const auto patience = std::chrono::seconds(5);
@@ -446,7 +450,7 @@ TEST_F(ShardedStores, ARemovedLogAcceptsNothing) {
 TEST_F(ShardedStores, ALateCopyDoesNotCreateARemovedSegmentAgain) {
   const auto client = objects_.connect(), other = objects_.connect();
   const auto patience = std::chrono::seconds(5);
-  for (int round = 0; round < 20; ++round) {  // when the copy arrives is random
+  for (int round = 0; round < 20; ++round) {  // the copy arrives at a random time
     const std::string name = "log-" + std::to_string(round);
     const auto log = *ServerLog::create({.store = client.get(), .name = name, .patience = patience});
     const auto shard = log->open_shard(1, 1, {});
@@ -471,7 +475,7 @@ class MovingShards : public ShardedStores {
     uint64_t epoch = 1;
   };
 
-  // Writes each number to a random shard, until stopped.
+  // Writes each number to a random shard, until it is stopped.
   void write(uint64_t first) {
     std::mt19937_64 random(first);
     for (uint64_t number = first; !stop_; ++number) {
@@ -507,7 +511,7 @@ class MovingShards : public ShardedStores {
     const std::lock_guard lock(mutex_);
     owners_[shard] = {to, from.epoch + 1};
   }
-  // The other server takes its shards over while it still writes. A new server replaces it.
+  // The other server takes its shards over while it still writes. Then a new server replaces it.
   void kill(size_t dead) {
     const size_t other = 1 - dead;
     const std::string log = members_[dead]->log;
@@ -553,7 +557,7 @@ TEST_F(MovingShards, LoseNothingThatWasAcknowledged) {
   EXPECT_GT(acknowledged_.size(), 1'000u);
   for (const auto& [shard, number] : acknowledged_)
     ASSERT_TRUE(has(*members_[owners_[shard].server], shard, number)) << shard << " " << number;
-  // The end of the log remains, and perhaps empty segments whose creation was in doubt.
+  // The end of the log remains. Empty segments may remain too, if it was unknown whether they were created.
   for (const auto& dead : graveyard_) EXPECT_LE(objects_of(dead->log), 6u) << dead->log;
 }
 
@@ -564,7 +568,8 @@ uint64_t resident_bytes() {
   return std::stoull(statm->substr(statm->find(' ') + 1)) * 4096;
 }
 
-// The design allows 2 MiB for each shard. Opening all shards at the same time takes no more.
+// The design allows 2 MiB of memory for each shard. When all shards are opened at the same time, they take no
+// more.
 TEST_F(ShardedStores, AnIdleShardTakesLittleMemory) {
   constexpr uint32_t shards = 64;
   const auto server = make_server(shards + 1, 256 << 20);

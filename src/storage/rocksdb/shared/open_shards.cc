@@ -8,11 +8,13 @@ OpenShards::Use::~Use() {
   if (shard_) table_->finish_use(*shard_);
 }
 
-// The order of the two atomics matters: a waiter sets `is_awaited` and then reads `uses`.
+// Here `uses` is changed before `is_awaited` is read. A waiter does the opposite: it sets `is_awaited` and
+// then reads `uses`. So one of the two notices the other.
 void OpenShards::finish_use(OpenShard& shard) {
   if (shard.uses.fetch_sub(1) > 1 || (!shard.is_awaited.load() && !shard.is_closing.load())) return;
   const base::MutexLock lock(waiting_);
-  // Not by close() itself: the next use of this thread would begin before it runs again.
+  // The last user closes the shard. close() itself does not, because the next use of this thread would begin
+  // before close() runs again.
   if (shard.is_closing.load()) close_if_unused(shard);
   unused_.notify_all();
 }

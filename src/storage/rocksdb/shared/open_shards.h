@@ -64,11 +64,13 @@ class OpenShards {
   bool is_open(uint32_t shard) const { return at(shard) != nullptr; }
 
   void add(std::shared_ptr<OpenShard> shard);
-  // Removes the shard. If it is in use, it is kept until it is not. Returns nullptr if it was not open.
+  // Removes the shard from the table. If it is in use, it is kept until its last use ends. Returns nullptr if
+  // it was not open.
   std::shared_ptr<OpenShard> retire(uint32_t shard);
-  // Refuses new requests at once, and everything else from a moment at which the shard is not in use. So a thread with a use, such as that of
-  // an iterator, finds the shard again until it releases the first: refusing it would let both sides wait for each other. If the
-  // shard is still in use after `patience`, it is refused all the same. Blocks until the last use is released.
+  // Refuses new requests at once, and everything else from a moment at which the shard is not in use. So a
+  // thread that holds a use, for example by an iterator, can get further uses. If they were refused, both
+  // sides would wait for each other. If the shard is still in use after `patience`, all further uses are
+  // refused. Blocks until the last use is released.
   void close(OpenShard& shard, std::chrono::milliseconds patience);
   // Blocks until neither this shard nor an earlier opening of it is in use.
   void wait_unused(uint32_t shard);

@@ -62,7 +62,7 @@ bool add_parts(BytesView group, uint64_t sequence, DeadLog& log) {
   return true;
 }
 
-// The first segment that may exist, from the head of a log.
+// Reads from the head of a log which segment is the first that may exist.
 base::Result<uint64_t> first_segment(const std::string& name, const ReadReply& head) {
   const auto text = head.attributes.find("first");
   uint64_t first = 0;
@@ -75,7 +75,7 @@ base::Result<uint64_t> first_segment(const std::string& name, const ReadReply& h
 // Returns the first segment that may exist.
 base::Result<uint64_t> seal_head(objects::ObjectStore& store, const std::string& name,
                                  std::chrono::milliseconds patience) {
-  // If the log's writer has not begun yet, it never will.
+  // If the log's writer has not begun yet, this mutation prevents it from ever beginning.
   Mutation create;
   create.must_not_exist().create().set_attribute("epoch", ended_epoch).set_attribute("first", "1");
   create.allow_when_full();
@@ -143,8 +143,8 @@ base::Result<std::unique_ptr<ServerLog>> ServerLog::create(Options options) {
   create.must_not_exist().create().set_attribute("epoch", open_epoch).set_attribute("first", "1");
   const Reply reply =
       objects::repeat(*log->options_.store, head_object(log->name()), create, log->options_.patience);
-  // If the head exists, an earlier attempt may have been applied. Names are unique, so only the epoch
-  // matters.
+  // If the head exists, an earlier attempt may have created it. Names are unique, so only the epoch has to be
+  // compared.
   if (reply.is_refused(Reason::exists)) {
     const ReadReply found = objects::repeat_read(*log->options_.store, head_object(log->name()),
                                                  Read::state(), log->options_.patience);
@@ -167,8 +167,8 @@ base::Status ServerLog::append(std::span<const Part> parts) {
   const Bytes group = encode_parts(parts);
   if (group.size() > max_log_group_bytes) return base::fail(group_too_large());
   {
-    // Done before the append, so that no shard that flushes everything meanwhile releases a needed segment.
-    // If the group goes to the next segment, that segment becomes the end of the list.
+    // This is done before the append, so that a shard that flushes everything meanwhile does not release a
+    // needed segment. If the group goes to the next segment, that segment becomes the end of the list.
     const base::MutexLock lock(mutex_);
     for (const Part& part : parts)
       if (auto& needed = needed_[part.shard]; needed.empty() || needed.back() < chain_.next_segment())
@@ -209,8 +209,8 @@ std::vector<ServerLog::Need> ServerLog::needs() const {
   return needs;
 }
 
-// The head is changed first. A change whose outcome is unknown is repeated first, so that no copy of it can
-// arrive after the next change.
+// The head is changed before segments are removed. A change whose outcome is unknown is repeated first, so
+// that no copy of it can arrive after the next change.
 void ServerLog::release_unneeded() {
   const std::vector<Need> needed = needs();
   const uint64_t first =

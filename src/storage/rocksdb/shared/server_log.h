@@ -44,7 +44,7 @@ class ServerLog {
  public:
   struct Options {
     objects::ObjectStore* store = nullptr;  // must outlive the log
-    std::string name;                       // REQUIRES: never used before
+    std::string name;                       // REQUIRES: this name was never used before
     uint64_t segment_bytes = 8 << 20;
     uint64_t record_bytes = 8 << 20;
     std::chrono::milliseconds patience{300'000};
@@ -66,7 +66,7 @@ class ServerLog {
   // Appends the parts as one group: all of them are durable afterwards, or none. Errors as WriteLog::append(). Used by one
   // thread, like release_unneeded().
   base::Status append(std::span<const Part> parts);
-  // Removes the segments that no shard needs.
+  // Removes the segments that are not needed by any shard.
   void release_unneeded();
 
   // The log as one shard sees it: next_position() and the segments that the shard needs. append() is not
@@ -77,7 +77,7 @@ class ServerLog {
   const std::string& name() const { return options_.name; }
   // Thread-safe.
   uint64_t bytes() const { return chain_.bytes(); }
-  // The shards that need the log, each with the oldest segment, oldest first. Thread-safe.
+  // A shard that needs the log, and the oldest segment that it needs.
   struct Need {
     uint64_t segment = 0;
     uint32_t shard = 0;
@@ -97,7 +97,7 @@ class ServerLog {
   uint64_t first_ = 1;
   bool is_ended_ = false;
   mutable base::Mutex mutex_;
-  // By shard: the segments with groups that may not be in the shard's tables yet.
+  // For each shard, the segments with groups that may not be in the shard's tables yet.
   std::map<uint32_t, std::deque<uint64_t>> needed_ SIBYL_GUARDED_BY(mutex_);
 };
 
@@ -108,7 +108,7 @@ struct DeadLog {
     base::Bytes bytes;
   };
   uint64_t segments = 0;
-  std::map<std::pair<uint32_t, uint64_t>, std::vector<Group>> groups;  // by shard and epoch
+  std::map<std::pair<uint32_t, uint64_t>, std::vector<Group>> groups;  // groups by shard and epoch
 };
 // Seals the log, so that its writer can append nothing any more, and reads it. Blocks.
 base::Result<DeadLog> seal_and_read(objects::ObjectStore& store, const std::string& name,
@@ -117,7 +117,8 @@ base::Result<DeadLog> seal_and_read(objects::ObjectStore& store, const std::stri
 base::Status remove_log(objects::ObjectStore& store, const std::string& name,
                         std::chrono::milliseconds patience);
 
-// Reads how far a log reaches, without changing it. Its writer may go on meanwhile. A log that does not exist is empty. Blocks.
+// Reads the extent of a log, without changing it. Its writer may continue meanwhile. A log that does not
+// exist is empty. Blocks.
 base::Result<LogSummary> summarise_log(objects::ObjectStore& store, const std::string& name);
 
 }  // namespace sibyl::storage::rocksdb

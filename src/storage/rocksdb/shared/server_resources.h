@@ -14,7 +14,7 @@ namespace sibyl::storage::rocksdb {
 
 struct ServerResources {
   std::shared_ptr<CountingCache> block_cache;
-  std::shared_ptr<::rocksdb::WriteBufferManager> memory;  // of all memory tables
+  std::shared_ptr<::rocksdb::WriteBufferManager> memory;  // memory of all memory tables
   PartitionRecordTables partition_records;
   std::unique_ptr<RowCache> row_cache;  // nullptr: none. Only the thread that commits changes it.
   // Runs the task on the thread that commits, and waits for it.

@@ -35,7 +35,7 @@ void ShardCommits::run_posted() {
   for (const auto& task : tasks) (void)base::contain(task);
 }
 
-// A shard that is missing or refuses writes fails only the requests for it.
+// If a shard is missing or refuses writes, only the requests for it fail.
 base::Status ShardCommits::write(std::span<Committer::Request> group) {
   targets_.clear();
   has_write_over_shards_ = false;
@@ -135,8 +135,7 @@ base::Status ShardCommits::status_of(const WriteSet& writes) const {
   return status;
 }
 
-// Too many bytes of the log are not in tables yet. Flushes release them. If flushes fail, commits fail as
-// well.
+// Waits until enough of the log is in tables, which flushes release. If flushes fail, commits fail as well.
 base::Status ShardCommits::wait_for_log() {
   constexpr auto patience = std::chrono::seconds(10);
   constexpr auto pause = std::chrono::milliseconds(5);
@@ -156,7 +155,7 @@ base::Status ShardCommits::wait_for_log() {
 }
 
 void ShardCommits::record_sync(microseconds taken) {
-  constexpr int weight = 8;  // of the previous average, relative to one new value
+  constexpr int weight = 8;  // the weight of the previous average, relative to one new value
   sync_micros_.record(static_cast<uint64_t>(taken.count()));
   sync_time_.store(sync_time() + (taken - sync_time()) / weight, std::memory_order_relaxed);
 }

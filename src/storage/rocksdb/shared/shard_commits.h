@@ -28,7 +28,7 @@ class ShardVisibility {
   void wait() const {
     if (is_busy_.load(std::memory_order_acquire)) const base::ReaderLock lock(mutex_);
   }
-  // Hold it while the reads of several shards begin.
+  // Locked while the reads of several shards begin.
   base::SharedMutex& mutex() const { return mutex_; }
 
   void begin() SIBYL_UNCHECKED_LOCKING {  // end() unlocks it
@@ -56,8 +56,8 @@ class ShardCommits {
     RowCache* row_cache = nullptr;  // nullptr: none
     ShardVisibility& visibility;
     std::function<base::Error(uint32_t shard)> not_here;
-    std::function<void()> request_flush;  // of the shards that keep the log from being released
-    uint64_t max_log_bytes = 0;           // when the log has more, commits wait for flushes
+    std::function<void()> request_flush;  // requests a flush of shards that keep the log from being released
+    uint64_t max_log_bytes = 0;           // with more bytes in the log, commits wait for flushes
     uint64_t queue_bytes = 0;
   };
   explicit ShardCommits(Parts parts);
@@ -65,7 +65,7 @@ class ShardCommits {
   void submit(WriteSet writes, Store::Done done) { committer_->submit(std::move(writes), std::move(done)); }
   // Runs a task on the thread, after the commits that were submitted before.
   void post(std::function<void()> task) SIBYL_EXCLUDES(mutex_);
-  // Completes everything that waits, and ends the thread.
+  // Completes everything that waits, then ends the thread.
   void stop() { committer_.reset(); }
 
   void fill(StoreStatistics& statistics) const;
@@ -74,7 +74,7 @@ class ShardCommits {
  private:
   struct Target {
     OpenShards::Use shard;
-    base::Status status;  // of begin_group(), and then of finish_group()
+    base::Status status;  // status of begin_group(), and then of finish_group()
     bool is_written = false;
   };
   base::Status write(std::span<Committer::Request> group);
@@ -92,7 +92,7 @@ class ShardCommits {
   void count(std::span<const Committer::Request> group);
 
   const Parts parts_;
-  // Of the current group. Used by the thread only.
+  // The shards of the current group. Used by the thread only.
   std::map<uint32_t, Target> targets_;
   bool has_write_over_shards_ = false;
 
@@ -102,7 +102,7 @@ class ShardCommits {
   std::vector<std::function<void()>> posted_ SIBYL_GUARDED_BY(mutex_);
   base::Histogram sync_micros_;
   std::atomic<std::chrono::microseconds> sync_time_{};
-  std::unique_ptr<Committer> committer_;  // last: its thread uses the rest
+  std::unique_ptr<Committer> committer_;  // declared last, because its thread uses the other members
 };
 
 }  // namespace sibyl::storage::rocksdb

@@ -18,9 +18,9 @@ namespace {
 using objects::ObjectDirectory;
 using objects::Reply;
 
-// Flushing a shard is waiting for the storage.
+// Flushing a shard mostly waits for the storage, so several are flushed at once.
 constexpr size_t max_flushing_threads = 8;
-// Files that are not tables are small.
+// Files that are not tables are copied, because they are small.
 constexpr uint64_t max_copied_bytes = 1 << 30;
 
 base::Status done_or_failed(Reply reply, const std::string& what) {
@@ -45,7 +45,8 @@ base::Status for_each_in_parallel(std::vector<Element>& elements, Task task) {
   return {};
 }
 
-// Copies the first bytes of a file that is still being written. What the store has described is durable.
+// Copies the first bytes of a file that is still being written. The part that the store has described is
+// durable.
 base::Result<uint32_t> copy_beginning(ObjectDirectory& from, ObjectDirectory& to, const HeldFile& file) {
   const std::string what = "copying " + file.name;
   std::optional<objects::FileRecord> record = from.find(file.name);
@@ -67,7 +68,7 @@ base::Result<uint32_t> copy_beginning(ObjectDirectory& from, ObjectDirectory& to
   return crc32c(0, content);
 }
 
-// The checksum of the file as it is now in the target.
+// Returns the checksum of the file as it is now in the target.
 base::Result<uint32_t> add_to(ObjectDirectory& from, ObjectDirectory& to, const HeldFile& file) {
   if (!file.content.empty()) {
     SIBYL_TRY(done_or_failed(to.create_inline(file.name, file.content), "copying " + file.name));
@@ -138,7 +139,7 @@ base::Result<std::vector<ShardsCheckpoint::ShardFiles>> ShardsCheckpoint::cut() 
   for (uint32_t number = 0; number < of_.shards; ++number)
     if (OpenShards::Use use = of_.open.find(number, true)) shards_.push_back({std::move(use), {}, false});
   base::Status held = for_each_in_parallel(shards_, hold);
-  // Otherwise a write may be in some of the shards and not in others.
+  // If commits have resumed, a write may be in some of the shards and not in others.
   if (held && !is_stopped())
     held = base::fail(base::Error(base::ErrorCode::server, "Commits resumed before all shards were in files")
                           .with_hint("the storage is slow; try again"));
@@ -168,8 +169,8 @@ base::Result<std::vector<ShardsCheckpoint::ShardFiles>> ShardsCheckpoint::link(
   return linked;
 }
 
-// The former owner of the directory is not fenced: it may be another server of the cluster, which serves. What it may still write are
-// blocks of a file that is not in the directory any more.
+// The former owner of the directory is not fenced, because it may be a serving member of the cluster. It can
+// only write blocks of files that are not in the directory any more.
 base::Result<ShardsCheckpoint::ShardFiles> ShardsCheckpoint::link_shard(const Shard& shard,
                                                                         const std::string& directory) const {
   ObjectDirectory::Options options;
@@ -182,7 +183,7 @@ base::Result<ShardsCheckpoint::ShardFiles> ShardsCheckpoint::link_shard(const Sh
   SIBYL_TRY(done_or_failed(to->collect(), "removing files of " + directory));
   ShardFiles files{shard.use->number, shard.use->epoch, {}};
   for (const HeldFile& file : shard.files) {
-    // A shard that moves must not wait for this.
+    // A shard that must move does not wait for this copy.
     for (const Shard& held : shards_)
       if (held.use && held.use->is_closing) return base::fail(storage::not_here(held.use->number));
     SIBYL_ASSIGN(const uint32_t crc, add_to(*shard.use->directory, *to, file));

@@ -18,7 +18,7 @@ namespace sibyl::storage::rocksdb {
 
 class ShardsCheckpoint final : public ShardedStore::Checkpoint {
  public:
-  // All must outlive this object.
+  // All parts must outlive this object.
   struct Parts {
     OpenShards& open;
     uint32_t shards = 0;
@@ -36,7 +36,7 @@ class ShardsCheckpoint final : public ShardedStore::Checkpoint {
       const std::function<std::string(uint32_t shard)>& directory_of) override;
 
  private:
-  // Where the thread that commits waits.
+  // The gate at which the thread that commits waits.
   struct Gate {
     enum class State : uint8_t { waiting, stopped, resumed };
     base::Mutex mutex;

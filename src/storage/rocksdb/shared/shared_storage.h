@@ -23,7 +23,7 @@ struct SharedStorage {
   std::shared_ptr<::rocksdb::FileSystem> files;
   // Called once by each open, after the tables are open.
   OpenLog open_log;
-  // If set, this is one of several shards, whose owner commits and maintains them (shard_parts.h). Must
+  // If set, this store is one of several shards. Their owner commits and maintains them (shard_parts.h). Must
   // outlive the store.
   ServerResources* server = nullptr;
   TokenSpan tokens;  // of all partitions

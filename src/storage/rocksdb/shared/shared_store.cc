@@ -52,7 +52,7 @@ base::Result<std::unique_ptr<Store>> open_shared_store(std::unique_ptr<objects::
     directory.on_lost = [on_lost = options.on_lost](objects::Reply why) { on_lost(objects::to_string(why)); };
   SIBYL_ASSIGN(std::unique_ptr<objects::ObjectDirectory> opened,
                objects::ObjectDirectory::open(std::move(directory)));
-  (void)opened->collect();  // leftovers of an earlier owner are harmless
+  (void)opened->collect();  // if this fails, leftovers of an earlier owner remain, which are harmless
   Options store = options.store;
   store.durability = Durability::synced;
   store.environment = nullptr;

@@ -26,8 +26,8 @@ namespace sibyl::storage::rocksdb {
 
 struct SharedStoreOptions {
   std::string name;  // of the shard
-  Options store;     // its disks, environment and `shared` are not used
-  // How long commits wait for an operation whose outcome is unknown. After that the store ends.
+  Options store;     // settings of the store; its disks, environment and `shared` are not used
+  // How long commits wait for an operation with an unknown outcome. After that the store ends.
   std::chrono::milliseconds patience{300'000};
   // Called at most once, on any thread, when another process has taken the store over or its storage cannot
   // be reached. Writes fail from now on, and reads may be stale, so the process must end. Must not block.

@@ -117,7 +117,7 @@ class SpreadShards final : public ShardMap {
   uint32_t count() const override { return 3; }
   TokenSpan tokens_of(uint32_t) const override { return {}; }
   uint32_t shard_of(BytesView key) const override {
-    constexpr size_t partition = 12;  // a partition is in one shard
+    constexpr size_t partition = 12;  // the part of a key that names the partition, which is in one shard
     uint32_t sum = 0;
     for (const char each : key.substr(0, partition)) sum = sum * 31 + static_cast<unsigned char>(each);
     return sum % count();
@@ -155,7 +155,7 @@ class ShardedStoreHarness final : public Harness {
     for (uint32_t shard = 0; shard < shards_->count(); ++shard)
       if (const auto status = (*opened)->open_shard(shard, opens_, logs); !status)
         throw std::runtime_error(status.error().text());
-    close();  // as a server that was taken over, unless it was closed before
+    close();  // closes like a server that was taken over, unless it was closed before
     client_ = std::move(client);
     store_ = std::move(*opened);
   }

@@ -1,4 +1,5 @@
-// A store that is taken over while it writes, flushes and compacts; and its log, taken over at any moment.
+// Tests a store that is taken over while it writes, flushes and compacts, and a log that is taken over at any
+// moment.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +33,7 @@ class ObjectLogs : public testing::Test {
   std::unique_ptr<LogOwner> open(BytesView position = {}, bool begins = true) {
     auto owner = std::make_unique<LogOwner>();
     owner->client = objects_.connect();
-    // Without the fence, only the rules of the log protect it.
+    // There is no fence, so only the rules of the log protect it.
     auto directory = ObjectDirectory::open({.store = owner->client.get(),
                                             .name = "shard",
                                             .patience = std::chrono::milliseconds(5'000),
@@ -113,7 +114,7 @@ TEST_F(ObjectLogs, RefuseAPositionWhoseSegmentIsMissing) {
   EXPECT_THAT(log.error().message(), testing::HasSubstr("damaged"));
 }
 
-// An append that arrives after it was repeated would store its group twice, or after the next one.
+// An append that arrives after it was repeated must not store its group twice, or after the next group.
 TEST_F(ObjectLogs, LateAppendsAreAppliedOnceAndInOrder) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     auto owner = open();
@@ -141,7 +142,7 @@ TEST_F(ObjectLogs, ATakeoverEndsTheOldWriter) {
     }
     auto new_owner = open({}, false);
     EXPECT_EQ(new_owner->replayed, groups);
-    // The group would fit into the last segment, or need a new one.
+    // The group may fit into the last segment, or need a new one.
     const auto refused = old_owner->log->append(Bytes(written % 2 == 0 ? 10 : 990, 'y'), true);
     ASSERT_FALSE(refused.has_value()) << written;
     EXPECT_EQ(refused.error().code(), base::ErrorCode::write_timeout);
@@ -150,8 +151,8 @@ TEST_F(ObjectLogs, ATakeoverEndsTheOldWriter) {
   }
 }
 
-// Appends are in flight while the log is taken over. The takeover decides once and for all which of them
-// count.
+// An append is in flight while the log is taken over. The takeover decides once and for all whether it
+// counts.
 TEST_F(ObjectLogs, AnAppendOnItsWayCountsBeforeTheSealOrNever) {
   for (int round = 0; round < 20; ++round) {
     const auto old_owner = open();
@@ -201,7 +202,7 @@ TEST_F(ObjectLogs, AnAppendInDoubtIsCancelledWhenTheStorageIsFull) {
 TEST_F(ObjectLogs, AGroupOfSeveralRecordsCountsOnlyWithItsLast) {
   auto owner = open();
   ASSERT_TRUE(owner->log->append("before", true).has_value());
-  int left = 2;  // two of the records are stored
+  int left = 2;  // two of the group's records are stored
   objects_.set_fault_choice([&](const OperationInfo& operation) {
     if (operation.kind == OperationInfo::Kind::mutate && left-- == 0) objects_.set_full(true);
     return std::optional(Fault::none);
@@ -227,7 +228,7 @@ class Writer {
   void join() {
     if (thread_.joinable()) thread_.join();
   }
-  int acknowledged() const { return acknowledged_; }  // the first number that is not acknowledged
+  int acknowledged() const { return acknowledged_; }  // the first number whose write is not acknowledged
   bool has_failed() const { return has_failed_; }
 
  private:
@@ -256,7 +257,8 @@ class Takeover : public testing::Test {
   std::unique_ptr<Store> open(std::atomic<int>* lost = nullptr) {
     SharedStoreOptions options;
     options.name = "shard";
-    options.store.write_buffer_bytes = 64 << 10;  // flushes and compactions all the time
+    // Small, so that there are flushes and compactions all the time.
+    options.store.write_buffer_bytes = 64 << 10;
     options.store.log_segment_bytes = 32 << 10;
     if (lost != nullptr) options.on_lost = [lost](const std::string&) { ++*lost; };
     auto store = open_shared_store(objects_.connect(), options);
@@ -289,7 +291,7 @@ TEST_F(Takeover, DuringFlushesAndCompactionsLosesNothing) {
     Writer writer(*owner, written);
     while (writer.acknowledged() < written + 800 && !writer.has_failed()) std::this_thread::yield();
     ASSERT_FALSE(writer.has_failed());
-    auto next = open(&lost);  // the owner is not notified
+    auto next = open(&lost);  // the former owner is not notified
     ASSERT_NE(next, nullptr);
     writer.join();  // its commits fail
     EXPECT_EQ(lost, round + 1);
@@ -321,7 +323,7 @@ TEST_F(Takeover, ACleanStopLeavesNothingToReplay) {
   EXPECT_EQ(count_commits(*next), 1);
 }
 
-// Rule 7: the position is flushed with the data, so the log is replayed from exactly there.
+// Tests rule 7: the position is flushed with the data, so the log is replayed from exactly there.
 TEST_F(Takeover, ReplaysExactlyWhatTheTablesLack) {
   auto owner = open();
   const auto put = [&owner](int number) {

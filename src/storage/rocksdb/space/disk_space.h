@@ -17,7 +17,7 @@ namespace sibyl::storage::rocksdb {
 class DiskSpace {
  public:
   static constexpr uint64_t max_reserve_bytes = 16 << 20;
-  // The maximum fraction of a small file system that the reserve takes.
+  // On a small file system, the reserve takes at most this fraction.
   static constexpr uint64_t reserve_divisor = 16;
 
   // `directory` is the store's directory and must exist. A reserve left there by an earlier process is still

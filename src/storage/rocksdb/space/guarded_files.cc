@@ -22,7 +22,7 @@ class GuardedFile final : public ::rocksdb::FSWritableFileOwnerWrapper {
   GuardedFile(std::unique_ptr<::rocksdb::FSWritableFile> file, const SpaceHooks& hooks)
       : FSWritableFileOwnerWrapper(std::move(file)), hooks_(hooks) {}
 
-  // RocksDB sets no priority for files that are not tables.
+  // Called for tables only: RocksDB sets no priority for other files.
   void SetIOPriority(::rocksdb::Env::IOPriority priority) override {
     is_compaction_ =
         priority == ::rocksdb::Env::IO_LOW || (priority == ::rocksdb::Env::IO_USER && !is_flush_thread);
@@ -40,7 +40,7 @@ class GuardedFile final : public ::rocksdb::FSWritableFileOwnerWrapper {
     if (is_flush_) hooks_.make_room(data.size());
     return FSWritableFileOwnerWrapper::Append(data, options, verification, context);
   }
-  // Allocation only makes files contiguous, so refusing it is not an error.
+  // Allocation only makes files contiguous. If it must be refused, it is skipped without an error.
   IOStatus Allocate(uint64_t offset, uint64_t size, const IOOptions& options,
                     IODebugContext* context) override {
     if (is_refused(size)) return IOStatus::OK();

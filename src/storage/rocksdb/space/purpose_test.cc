@@ -57,7 +57,7 @@ TEST(Purpose, OfAnErasedRangeIsDefinition) {
   EXPECT_EQ(purpose_of(writes), Purpose::definition);
 }
 
-// The progress of an index build is also stored in the catalogue.
+// The progress of an index build is stored in the catalogue too.
 TEST(Purpose, OfTheCatalogueAloneIsDefinition) {
   WriteSet writes;
   writes.put(row::table_begin(row::catalogue_table_id) + "h", "header");

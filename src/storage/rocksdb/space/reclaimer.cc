@@ -25,7 +25,7 @@ constexpr milliseconds compaction_patience{5'000};
 // With more files than this, they are not opened to search for erasures.
 constexpr size_t max_files_searched = 4'096;
 
-// Returns the table if [begin, end) contains all of its records.
+// Returns the table whose records are all in [begin, end), if there is one.
 std::optional<uint32_t> erased_table(BytesView begin, BytesView end) {
   if (begin.size() != table_id_size) return std::nullopt;
   const auto id = base::read_big_endian<uint32_t>(begin);
@@ -33,8 +33,8 @@ std::optional<uint32_t> erased_table(BytesView begin, BytesView end) {
   return id;
 }
 
-// Table ids of the first and last record of a file. A key that consists only of an id is the end of an
-// erasure.
+// Return the table ids of the first and the last record of a file. A key that consists only of an id is the
+// end of an erasure.
 uint32_t first_table(const ::rocksdb::LiveFileMetaData& file) {
   if (file.smallestkey.size() < table_id_size) return 0;
   return base::read_big_endian<uint32_t>(file.smallestkey);
@@ -105,7 +105,8 @@ bool Reclaimer::is_due(steady_clock::time_point now) const {
   return now >= due_ && (!pending_.empty() || (must_search_ && purge_.policy()));
 }
 
-// Combines erasures of adjacent ids, such as those of a table with indexes or of a keyspace.
+// Returns due erasures. Combines those of adjacent ids, such as a table with its indexes or the tables of a
+// keyspace.
 std::vector<Reclaimer::Erasure> Reclaimer::take_pending(::rocksdb::DB& database) {
   std::map<uint32_t, Older> pending;
   const auto policy = purge_.policy();
@@ -118,7 +119,8 @@ std::vector<Reclaimer::Erasure> Reclaimer::take_pending(::rocksdb::DB& database)
   }
   std::vector<Erasure> erasures;
   for (auto& [id, older] : pending) {
-    if (policy && policy->is_dropped(id)) older = {UINT64_MAX, {}};  // no writes to a dropped table
+    // Nothing is written to a dropped table, so all of its files are old.
+    if (policy && policy->is_dropped(id)) older = {UINT64_MAX, {}};
     if (!erasures.empty() && erasures.back().last + 1 == id && erasures.back().older == older)
       erasures.back().last = id;
     else
@@ -140,7 +142,7 @@ void Reclaimer::search(::rocksdb::DB& database, std::vector<Erasure>& erasures) 
   for (const auto& [first, last] : dropped) erasures.push_back({first, last, {UINT64_MAX, {}}});
   ::rocksdb::TablePropertiesCollection properties;
   if (files.size() > max_files_searched || !database.GetPropertiesOfAllTables(&properties).ok()) return;
-  // erasures in level 0 with their sequence numbers, and below level 0
+  // erasures in level 0 with their sequence numbers, and erasures below level 0
   std::map<uint32_t, uint64_t> upper, lower;
   for (const auto& file : files) {
     const auto found = properties.find(file.db_path + file.name);
@@ -240,7 +242,7 @@ bool Reclaimer::rewrite_files(::rocksdb::DB& database, const std::vector<Erasure
       return false;
   }
   ::rocksdb::CompactionOptions options;
-  options.compression = ::rocksdb::kDisableCompressionOption;  // use the compression of the level
+  options.compression = ::rocksdb::kDisableCompressionOption;  // uses the compression of the level
   bool is_done = true;
   for (const auto& file : files) {
     const auto found = properties.find(file.db_path + file.name);

@@ -62,13 +62,14 @@ class Reclaimer {
   void run(::rocksdb::DB& database, const Work& work, uint64_t min_bytes);
 
  private:
-  // Identifies the data written before an erasure: files up to this number, and the listed files.
+  // Identifies the data that was written before an erasure: files up to this number, and the files that are
+  // listed.
   struct Older {
     uint64_t last_file = 0;
     std::set<uint64_t> files;
     bool operator==(const Older&) const = default;
   };
-  // The erasure of tables first to last, inclusive.
+  // An erasure of the tables `first` to `last`, inclusive.
   struct Erasure {
     uint32_t first = 0, last = 0;
     Older older;
@@ -86,9 +87,9 @@ class Reclaimer {
   BackgroundListener& background_;
   PurgeContext& purge_;
   mutable std::mutex mutex_;
-  std::map<uint32_t, Older> pending_;  // by table id; guarded by mutex_, like all members below
-  bool must_search_ =
-      true;  // files were not searched for erased tables yet since the store was opened, or since search_again()
+  std::map<uint32_t, Older> pending_;  // erasures by table id; guarded by mutex_, like all members below
+  // true: since the store was opened, or since search_again(), files were not searched for erased tables.
+  bool must_search_ = true;
   std::chrono::steady_clock::time_point due_{};
 };
 

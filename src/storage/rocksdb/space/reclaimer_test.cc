@@ -71,7 +71,7 @@ TEST_F(ReclaimerTest, KeepsWhatIsWrittenAfterTruncate) {
   expect(erased_table, records / 2, records / 2 + 50, true);
 }
 
-// The erasure is in a file and no longer in the log.
+// The erasure is in a file and not in the log any more.
 TEST_F(ReclaimerTest, IsResumedWhenTheStoreIsOpened) {
   ASSERT_TRUE(erase_table(*store_, erased_table).has_value());
   ASSERT_TRUE(write_record(*store_, erased_table, records).has_value());

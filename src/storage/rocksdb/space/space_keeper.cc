@@ -15,10 +15,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Bytes that may be written between two checks of the file system.
+// So many bytes may be written between two checks of the file system.
 constexpr uint64_t unseen_bytes = 64 << 20;
 constexpr milliseconds short_pause{100}, long_pause{1'000};
-// Erased data is freed only if it is at least this much.
+// With fewer bytes to free, erased data is not freed.
 constexpr uint64_t min_reclaimed_bytes = 1 << 20, min_reclaimed_bytes_when_tight = 64 << 10;
 
 uint64_t sum_of(std::initializer_list<uint64_t> parts) {
@@ -92,7 +92,7 @@ milliseconds SpaceKeeper::check_space() {
   const uint64_t tight = sum_of({space_.reserve_bytes(), 3 * options_.write_buffer_bytes, unflushed_,
                                  4 * options_.log_segment_bytes, 2 * options_.queue_bytes, unseen_bytes});
   is_tight_.store(available < tight, std::memory_order_relaxed);
-  // Nothing can fill 16 times as much within a second.
+  // Within a second, the space cannot fall from 16 times the limit to less than the limit.
   return available / 16 > tight ? long_pause : short_pause;
 }
 
@@ -117,8 +117,8 @@ void SpaceKeeper::relieve_pressure() {
   if (is_low() && unflushed_ >= options_.write_buffer_bytes / 4 && !background_.failed()) (void)work_.flush();
 }
 
-// A flush failed, which only happens if other programs have filled the file system or the device fails. The
-// flush frees more space in the log than it takes from the reserve.
+// Called when a flush has failed. That happens only if other programs have filled the file system or the
+// device fails. The next flush frees more space in the log than it takes from the reserve.
 void SpaceKeeper::resume_after_failure() {
   const auto now = Clock::now();
   if (now < next_resume_) return;
@@ -218,7 +218,7 @@ base::Status SpaceKeeper::admit(Purpose purpose, uint64_t bytes) {
 }
 
 void SpaceKeeper::make_room(uint64_t bytes) {
-  constexpr uint64_t blocks_of_the_file = 64 << 10;  // a file also takes space for its metadata
+  constexpr uint64_t blocks_of_the_file = 64 << 10;  // a file takes space for its metadata too
   if (is_tight() && space_.free() < sum_of({bytes, blocks_of_the_file})) space_.release_reserve();
 }
 

@@ -43,7 +43,8 @@ class SpaceKeeper {
     uint64_t log_segment_bytes = 0;
     uint64_t queue_bytes = 0;  // size of the commit queue
     bool automatic_compaction = true;
-    bool has_replay_buffer = false;  // the store was opened with a larger write buffer, which must be reset
+    // true: the write buffer is larger than usual, because the log was replayed; it must be reset.
+    bool has_replay_buffer = false;
   };
 
   // Borrows all of these; they must outlive it. Until start(), compactions are off while is_tight().
@@ -52,14 +53,14 @@ class SpaceKeeper {
 
   // Starts the thread. `work` may be called until stop() returns. It must not call admit().
   void start(::rocksdb::DB& database, Reclaimer::Work work);
-  // Instead of start(): without a thread. run_once() must then be called about once a second, by one thread.
+  // Replaces start(), without a thread: run_once() must then be called about once a second, by one thread.
   void attach(::rocksdb::DB& database, Reclaimer::Work work);
   // Checks the file system, reacts, and frees erased data. Returns the time to wait before the next call.
   std::chrono::milliseconds run_once();
   // Stops the thread and cancels the compactions that it runs.
   void stop();
 
-  // True if commits must call admit().
+  // True if free space is scarce. Then commits must call admit().
   bool is_tight() const { return is_tight_.load(std::memory_order_relaxed); }
   // Admits a write set of `bytes`, or returns an error with the missing space. Admitted bytes count until
   // finish().
@@ -95,14 +96,14 @@ class SpaceKeeper {
   ::rocksdb::DB* database_ = nullptr;
   Reclaimer::Work work_;
 
-  std::atomic<bool> is_tight_ = true;  // until the first check
+  std::atomic<bool> is_tight_ = true;  // true until the first check
   std::atomic<uint64_t> waiting_ = 0;
-  std::atomic<uint64_t> unflushed_ = 0;  // as of the last check
+  std::atomic<uint64_t> unflushed_ = 0;  // the value at the last check
   std::atomic<bool> is_reclaiming_ = false;
-  std::atomic<bool> is_refusing_ = false;  // last state written to the server's log
+  std::atomic<bool> is_refusing_ = false;  // the state that was last written to the server's log
 
-  // Used only by the thread.
-  std::optional<bool> compacts_;  // whether RocksDB compacts by itself; nullopt before the first decision
+  // These are used only by the thread.
+  std::optional<bool> compacts_;  // true if RocksDB compacts by itself; nullopt before the first decision
   bool has_replay_buffer_ = false;
   Clock::time_point next_level_check_{}, next_resume_{};
 

@@ -51,7 +51,7 @@ class FullFileSystem : public testing::Test {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   }
-  // Simulates another program that uses up the remaining space.
+  // Simulates another program that fills the remaining space.
   void fill_to_the_brim() {
     const base::File file(directory_.path() + "/filler", O_WRONLY | O_CREAT);
     for (const size_t size : {size_t{1} << 20, size_t{4096}, size_t{1}})
@@ -104,7 +104,7 @@ TEST_F(FullFileSystem, CanBeOpenedAndEmptiedWhenFull) {
   ASSERT_TRUE(store_->commit(std::move(deletion)).has_value());
   acknowledged_.pop_back();
   ASSERT_TRUE(erase_table(*store_, junk).has_value());
-  // New memory tables have the usual size again.
+  // The next memory tables have the usual size again.
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(takes_writes());
     EXPECT_TRUE(becomes_true([this] { return store_->flush().has_value(); }));

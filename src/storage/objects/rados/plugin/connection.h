@@ -30,8 +30,9 @@ class Connection {
   // "client.NUMBER@ADDRESS", which is needed to break a lock and to fence a client.
   const std::string& name() const { return name_; }
 
-  // Starts an operation: `start` receives the completion to use. `finish` is called once with the result of the
-  // operation, or of `start` if that failed, unless the connection closes first.
+  // Starts an operation: `start` receives the completion to use. `finish` is called once, with the result of
+  // the operation or, if `start` failed, with the result of `start`. It is not called if the connection
+  // closes first.
   void run(const std::function<int(rados_completion_t)>& start, std::move_only_function<void(int)> finish);
   // Runs a blocking task on a thread of the connection. Dropped if the connection closes first.
   void run_blocking(std::move_only_function<void()> task);
@@ -56,7 +57,7 @@ class Connection {
   int in_flight_ = 0;        // operations of librados
   int running_ = 0;          // callbacks
   std::deque<std::move_only_function<void()>> tasks_;
-  std::thread worker_;  // for calls that librados only has in a blocking form
+  std::thread worker_;  // for calls that librados has only in a blocking form
 };
 
 }  // namespace sibyl::storage::objects::rados

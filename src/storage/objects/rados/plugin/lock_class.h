@@ -1,8 +1,7 @@
-// Messages of Ceph's object class "lock". librados' C API covers it only with blocking calls that do not apply
-// when the cluster is full and do not return a lock's description.
-//
-// Integers are little-endian. A string is its length, u32, and its bytes. A structure begins with its version, u8, the
-// oldest version that can read it, u8, and the length of the rest, u32.
+// Messages of Ceph's object class "lock". librados' C API has only blocking calls for it. They do not work
+// when the cluster is full and do not return a lock's description.  Integers are little-endian. A string is
+// its length, u32, and its bytes. A structure begins with its version, u8, the oldest version that can read
+// it, u8, and the length of the rest, u32.
 #pragma once
 
 #include <chrono>
@@ -66,7 +65,7 @@ inline base::Bytes unlock_request(const std::string& name, const std::string& ow
 }
 
 inline base::Bytes break_request(const std::string& name, uint64_t number, const std::string& owner) {
-  constexpr uint8_t client = 8;  // the kind of entity
+  constexpr uint8_t client = 8;  // the number for clients among the kinds of entities
   return LockMessage().text(name).integer(client).integer(number).text(owner).as_structure();
 }
 
@@ -97,7 +96,7 @@ class LockReader {
     uint8_t version = 0, compatible = 0;
     return integer(version) && integer(compatible) && compatible == 1 && text(inside);
   }
-  // An address: its length comes first in the encoding that all supported versions of Ceph use.
+  // Skips an address. In the encoding that all supported versions of Ceph use, its length comes first.
   bool skip_address() {
     uint8_t marker = 0;
     std::string inside;

@@ -41,8 +41,8 @@ void add_guards(rados_write_op_t op, const Mutation& mutation) {
 
 using Actions = std::vector<Mutation::Action>;
 
-// Adds the entries that are set or erased by consecutive actions as one operation of librados. Returns the first
-// action after them.
+// Adds the entries that are set or erased by consecutive actions, as one operation of librados. Returns the
+// first action after these.
 Actions::const_iterator add_entries(rados_write_op_t op, Actions::const_iterator first,
                                     Actions::const_iterator end) {
   const Mutation::Kind kind = first->kind;
@@ -104,7 +104,7 @@ struct PendingRead {
   rados_xattrs_iter_t attributes = nullptr;
   rados_omap_iter_t named = nullptr, range = nullptr;
   unsigned char has_more = 0;
-  int ignored[5] = {};  // each part's result; unused, because the operation fails if one part fails
+  int ignored[5] = {};  // results of the parts; unused, because the operation fails if one part fails
 
   ~PendingRead() {
     rados_release_read_op(op);
@@ -168,7 +168,7 @@ ReadReply finish(PendingRead& read, int result) {
 
 // --- Clients and locks
 
-// "client.NUMBER@ADDRESS" → NUMBER and ADDRESS.
+// Splits "client.NUMBER@ADDRESS" into the number and the address.
 std::optional<uint64_t> number_of(const std::string& client) {
   constexpr std::string_view prefix = "client.";
   uint64_t number = 0;
@@ -178,7 +178,8 @@ std::optional<uint64_t> number_of(const std::string& client) {
   return number;
 }
 
-// A lock's description begins with the client's name, because the address that Ceph records is hard to get.
+// The lock's description begins with the client's name. It is used because the address that Ceph records is
+// hard to get.
 LockReply lock_reply(int result, BytesView message) {
   if (result < 0) return {reply_of_read(result), {}};
   const std::optional<LockInfo> info = parse_info(message);
@@ -186,7 +187,8 @@ LockReply lock_reply(int result, BytesView message) {
   if (!info->holder) return {};
   const std::string& text = info->holder->description;
   const size_t end = text.find('\n');
-  if (end == std::string::npos) return {Reply::refused(Reason::invalid), {}};  // a lock of another program
+  // This lock is of another program.
+  if (end == std::string::npos) return {Reply::refused(Reason::invalid), {}};
   return {{}, LockHolder{text.substr(0, end), info->holder->owner, text.substr(end + 1)}};
 }
 
@@ -226,7 +228,7 @@ class RadosWatch final : public Watch {
   const std::string object_;
   const Watcher watcher_;
   uint64_t handle_ = 0;
-  bool has_failed_ = false;  // librados calls a watch's callbacks one after another
+  bool has_failed_ = false;  // has no lock: librados calls a watch's callbacks one after another
 };
 
 // --- The store
@@ -356,8 +358,8 @@ void RadosObjects::notify(std::string object, Bytes message, Done done) {
       [answers, done = std::move(done)](int result) mutable { done(reply_of_mutation(result)); });
 }
 
-// Afterwards this client has the cluster map that names the fenced client. Every storage node that receives a
-// later operation from it gets that map as well.
+// When this returns, this client has the cluster map that names the fenced client. Every storage node that
+// receives a later operation from this client gets that map too.
 void RadosObjects::fence(std::string client, Done done) {
   const size_t at = client.find('@');
   if (at == std::string::npos) return done(Reply::refused(Reason::invalid));

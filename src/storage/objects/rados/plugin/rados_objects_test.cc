@@ -1,4 +1,4 @@
-// Runs on the cluster whose directory is in SIBYL_TEST_CEPH: tests/ceph/with_ceph starts one.
+// Tests that run on the cluster whose directory is in SIBYL_TEST_CEPH. tests/ceph/with_ceph starts a cluster.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -76,7 +76,7 @@ class RadosWorld final : public World {
     EXPECT_TRUE(store.has_value()) << store.error().text();
     return std::move(*store);
   }
-  // Storage nodes and clients learn of it at different times.
+  // Storage nodes and clients learn at different times that the storage is full.
   void wait_until_full(bool full) {
     const auto store = connect();
     Blocking blocking(*store);
