@@ -101,7 +101,7 @@ TEST_F(CommandLineTest, AServerServesWithoutAnOutput) {
             "--metrics", "off", nullptr);
     ::_exit(127);
   }
-  // The socket of operators' commands exists once the server serves.
+  // The socket for operators' commands exists once the server serves.
   while (!std::filesystem::exists(data() + "/control.sock") && ::waitpid(child, nullptr, WNOHANG) == 0)
     ::usleep(1000);
   EXPECT_EQ(sibyl({"flush", "--data", data()}).status, 0);

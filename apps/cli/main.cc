@@ -77,7 +77,7 @@ int refuse_usage(const CLI::App& app, const std::string& why) {
   return sibyl::cli::exit_refused;
 }
 
-// The error for a word that is not a command.
+// Returns the error for a word that is not a command.
 std::string unknown_command(const CLI::App& app, const std::string& word) {
   if (word.starts_with('-')) return fmt::format("unknown option '{}'", word);
   std::vector<std::string> names;
@@ -115,7 +115,7 @@ int run(CLI::App& app, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   hold_standard_descriptors();
-  spdlog::set_level(spdlog::level::warn);  // `serve` sets its own
+  spdlog::set_level(spdlog::level::warn);  // `serve` sets a level of its own
   CLI::App app("Sibyl: a wide-column database that speaks Cassandra's CQL and native protocol", "sibyl");
   app.set_version_flag("--version", "sibyl " SIBYL_VERSION);
   app.require_subcommand(1);

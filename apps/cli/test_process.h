@@ -68,7 +68,7 @@ class Process {
   }
   std::string read_line() { return read_line(out_); }
   std::string read_error_line() { return read_line(error_); }
-  // Read until the process closes the stream.
+  // These read until the process closes the stream.
   std::string rest_of_output() { return read_all(out_); }
   std::string rest_of_errors() { return read_all(error_); }
 
@@ -123,8 +123,8 @@ class ServeTest : public testing::Test {
     return text.str();
   }
 
-  // Runs the binary with both lists of arguments until it exits. Errors are read after the output, so the
-  // command must not write more errors than a pipe holds.
+  // Runs the binary with both lists of arguments until it exits. The output is read first, then the errors.
+  // So the command must not write more errors than a pipe can hold.
   static Outcome sibyl(std::vector<std::string> arguments, const std::vector<std::string>& more = {}) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     Process process(std::move(arguments));

@@ -195,8 +195,8 @@ base::Status Connection::write_all(BytesView bytes) {
     if (size > 0) {
       bytes.remove_prefix(static_cast<size_t>(size));
     } else if (errno == EAGAIN) {
-      // The server may have stopped reading because this client does not read. So this reads the responses
-      // that have arrived.
+      // The server may have stopped reading because this client does not read. So responses that have arrived
+      // are read here.
       SIBYL_TRY(wait_for(POLLOUT | POLLIN, request_deadline()));
       if (is_readable(0)) SIBYL_TRY(read_frames(request_deadline()));
     } else if (errno != EINTR) {

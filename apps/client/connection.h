@@ -62,8 +62,8 @@ struct StatementOptions {
   std::optional<Bytes> paging_state;  // from an earlier page; continues after it
   std::optional<int64_t> timestamp_micros;
   std::vector<std::string_view> names;       // names of the values, if they are given by name
-  std::optional<std::string_view> keyspace;  // v5: replaces the connection's keyspace
-  std::optional<int32_t> now_seconds;        // v5: the time by which expiry is decided
+  std::optional<std::string_view> keyspace;  // from v5: replaces the connection's keyspace
+  std::optional<int32_t> now_seconds;        // from v5: the time that decides what has expired
   bool trace = false;                        // sets Result::trace_id, the key in system_traces
 };
 
@@ -105,7 +105,7 @@ struct Prepared {
 };
 
 struct BatchStatement {
-  std::string_view text;  // empty: `prepared` is used
+  std::string_view text;  // empty: `prepared` is used instead
   const Prepared* prepared = nullptr;
   std::span<const ValueView> values;
 };

@@ -44,7 +44,7 @@ struct Options {
 // Options of one execution.
 struct Request {
   int32_t page_size = 5000;                 // rows fetched at a time; 0: all at once
-  std::optional<int64_t> timestamp_micros;  // of writes without USING TIMESTAMP; nullopt: now
+  std::optional<int64_t> timestamp_micros;  // timestamp of writes without USING TIMESTAMP; nullopt: now
 };
 
 class Bound;
@@ -113,7 +113,7 @@ class Batch {
  private:
   friend class Session;
   struct Item {
-    std::optional<Bound> bound;  // if not set: text and values
+    std::optional<Bound> bound;  // a statement with values; if not set, `text` and `values` are used
     std::string text;
     std::vector<Value> values;
   };

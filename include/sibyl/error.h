@@ -32,7 +32,7 @@ enum class ErrorCode : int32_t {
   write_timeout = 0x1100,
   write_failure = 0x1500,
   cdc_write_failure = 0x1600,
-  cas_write_unknown = 0x1700,  // whether the write was applied is unknown
+  cas_write_unknown = 0x1700,  // the write may or may not have been applied
   // A fault of the database, or of a client.
   server = 0x0000,
   protocol = 0x000A,
@@ -41,7 +41,7 @@ enum class ErrorCode : int32_t {
 struct Error {
   ErrorCode code = ErrorCode::server;
   std::string message;  // Cassandra's text
-  std::string hint;     // what to do instead; may be empty
+  std::string hint;     // advice on what to do instead; may be empty
   // Position in the statement: line from 1, column from 0. Line 0: unknown.
   uint32_t line = 0;
   uint32_t column = 0;

@@ -59,7 +59,7 @@ struct Uuid {
   // 8-4-4-4-12 hexadecimal digits.
   static std::optional<Uuid> parse(std::string_view text);
   std::string to_string() const;
-  friend auto operator<=>(const Uuid&, const Uuid&) = default;  // bytewise, not CQL's order
+  friend auto operator<=>(const Uuid&, const Uuid&) = default;  // compares bytes, which is not CQL's order
 };
 struct Timestamp {
   int64_t milliseconds = 0;  // since 1970, UTC

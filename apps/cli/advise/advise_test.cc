@@ -17,7 +17,7 @@ CREATE TABLE users_by_email (email text PRIMARY KEY, username text, age int);
 SELECT * FROM users_by_email WHERE email = ?;
 )";
 
-// A scan is an error; reading rows in reverse order is a warning.
+// For this model, a scan is an error, and reading rows in reverse order is a warning.
 constexpr const char* bad_model = R"(
 CREATE TABLE people (id uuid PRIMARY KEY, city text);
 CREATE TABLE joins (groupname text, joined timeuuid, PRIMARY KEY (groupname, joined));
@@ -36,7 +36,7 @@ TEST_F(AdviseTest, GoodModelHasAShortReport) {
   EXPECT_THAT(outcome.output, StartsWith("OK"));
   EXPECT_EQ(outcome.errors, "");
   EXPECT_THAT(outcome.output, Not(HasSubstr("\x1b"))) << "no colours in a pipe";
-  // Verdicts, the table of statements, sizes with their inputs, and spread.
+  // The review has verdicts, the table of statements, sizes with their inputs, and the spread.
   EXPECT_LE(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 15);
 }
 

@@ -11,7 +11,7 @@ namespace sibyl::cli {
 // Creates the directory if it is missing and overwrites existing files. An error names the file.
 base::Status write_diagrams(const advisor::Review& review, const std::string& directory);
 
-// The same for the tables of a design.
+// Like write_diagrams() above, for the tables of a design.
 base::Status write_diagrams(const advisor::Workload& workload, const advisor::Design& design,
                             const std::string& directory);
 

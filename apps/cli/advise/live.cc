@@ -108,7 +108,7 @@ class Observer {
                 [this](const Row& row) { now_ = row.count("now"); });
   }
 
-  // Seconds since a time that the database reports.
+  // Returns the seconds since a time that the database reports.
   std::optional<double> since(std::optional<double> milliseconds) const {
     if (!milliseconds) return std::nullopt;
     return std::max(0.0, (now_ - *milliseconds) / 1000);
@@ -141,7 +141,7 @@ class Observer {
     return {};
   }
 
-  // This node and its peers. A database that does not know its peers has none.
+  // Reads this node and its peers. A database that does not know its peers has none.
   void read_nodes() {
     size_t peers = 0;
     const base::Status read = each("SELECT peer FROM system.peers", [&](const Row&) { ++peers; });
@@ -218,7 +218,7 @@ class Observer {
       remarks_.push_back(
           fmt::format("{} statement{} too long to review: only the beginning of the text is kept", cut,
                       cut == 1 ? " is" : "s are"));
-    // Oldest first, so that generated names stay the same when new statements are observed.
+    // The oldest shape is first, so that generated names stay the same when new statements are observed.
     std::sort(out_.shapes.begin(), out_.shapes.end(), [](const ObservedShape& a, const ObservedShape& b) {
       return std::tie(a.keyspace, a.table, b.since_first, a.id) <
              std::tie(b.keyspace, b.table, a.since_first, b.id);

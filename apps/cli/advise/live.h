@@ -31,7 +31,8 @@ struct LiveFlags {
 // Reads the observation. `remarks` receives a message for each part that could not be read.
 base::Result<advisor::Observation> observe(const LiveFlags& flags, std::vector<std::string>& remarks);
 
-// The same over a session. `keyspaces`: empty: all user keyspaces. `source` names the database in the review.
+// Like observe() above, over a session. `keyspaces`: the keyspaces to read; empty: all keyspaces of users.
+// `source` names the database in the review.
 base::Result<advisor::Observation> observe(shell::Session& session, const std::vector<std::string>& keyspaces,
                                            const std::string& source, std::vector<std::string>& remarks);
 

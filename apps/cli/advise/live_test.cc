@@ -89,9 +89,9 @@ class AdviseLiveTest : public ServeTest {
   }
 
   static constexpr int people = 2000, joins = 1000, scans = 10;
-  // Do not wait for the disk.
+  // These settings avoid waiting for the disk.
   const std::vector<std::string> quick = {"--set", "commitlog_sync=periodic"};
-  // Small targets, so that the little data of a test is large and hot.
+  // The targets are small, so that the little data of a test is large and hot.
   static constexpr const char* targets = "-- @target partition=20kB partition_rate=1/h horizon=1h\n";
 };
 

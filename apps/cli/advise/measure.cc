@@ -77,7 +77,7 @@ class Folder {
 
 // The samples of one operation, per round.
 struct Samples {
-  std::vector<double> cpu, latency;  // microseconds per execution, mean of each round
+  std::vector<double> cpu, latency;  // microseconds per execution: the mean of each round
   bench::Histogram latencies;        // nanoseconds
   uint64_t runs = 0, requests = 0, rows = 0;
 };
@@ -165,7 +165,7 @@ class Measuring {
                           .with_hint(error.hint()));
   }
 
-  // One execution. The clocks run while the database works, not while the next request is prepared.
+  // Runs one execution. The clocks run while the database works, not while the next request is prepared.
   base::Status run_once(Running& running, const Operation& operation, Samples& samples, bool counts) {
     running.database->reset_clocks();
     SIBYL_TRY(operation.run(*running.database, random_));

@@ -18,7 +18,7 @@ namespace sibyl::cli {
 
 struct MeasureArguments {
   bool measure = false;
-  double scale = 0;  // 0: chosen so that at most a few hundred thousand rows are loaded
+  double scale = 0;  // 0: chosen so that at most some hundred thousand rows are loaded
   uint64_t seed = 1;
   double seconds = 10;
   std::string directory;             // empty: a temporary directory that is removed afterwards

@@ -48,7 +48,7 @@ class TrialDatabase final : public advisor::TrialSession {
 
   struct Statement {
     advisor::Trial::Text source;
-    plan::PreparedPtr plan;  // nullptr: rejected with `error`
+    plan::PreparedPtr plan;  // nullptr: the statement was rejected with `error`
     std::optional<base::Error> error;
     std::vector<advisor::Marker> markers;
   };

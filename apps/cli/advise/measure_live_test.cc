@@ -11,7 +11,7 @@ namespace json = boost::json;
 
 class AdviseMeasureLiveTest : public ServeTest {
  protected:
-  // Do not wait for the disk.
+  // The settings avoid waiting for the disk.
   std::unique_ptr<Process> start() { return serve(data(), {"--set", "commitlog_sync=periodic"}); }
 
   static void make_tables(client::Connection& connection) {

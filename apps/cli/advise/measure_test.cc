@@ -39,7 +39,7 @@ TEST_F(AdviseMeasureTest, RunsTheGivenAndTheSuggestedSchema) {
   EXPECT_NE(again.status, 0);
 }
 
-// Consistent data across tables, and tombstones that survive the compaction after loading.
+// Data is consistent across tables, and tombstones survive the compaction after loading.
 TEST_F(AdviseMeasureTest, RunsJoinedTablesAndQueues) {
   const Outcome outcome = advise({write("both.cql", R"(
 CREATE TABLE users (id uuid PRIMARY KEY, username text);
@@ -78,7 +78,7 @@ DELETE FROM jobs WHERE queue = ? AND at = ?;
   EXPECT_GT(cpu["given take"], 2 * cpu["suggested take"]) << "480 tombstones";
 }
 
-// More data than the database accepts while it waits for the disk.
+// There is more data than the database accepts while it waits for the disk.
 TEST_F(AdviseMeasureTest, LargeValuesAreLoadedWithoutOverload) {
   const std::string file = write("files.cql",
                                  "CREATE TABLE files (name text PRIMARY KEY, content blob);\n"

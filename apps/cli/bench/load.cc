@@ -66,7 +66,7 @@ Template make_template(const Operation& operation, const client::Prepared& prepa
                               {load.server.version, 0, 0, Opcode::execute});
   protocol::append_execute(result.frame, load.server.version, message);
   frame.finish();
-  // The values are at the end, before the page size.
+  // The values are at the end of the message, before the page size.
   size_t at = result.frame.size() - (message.parameters.page_size ? sizeof(driver_page_size) : 0);
   for (size_t i = operation.values.size(); i-- > 0;) {
     at -= message.parameters.values[i].bytes.size();
@@ -76,7 +76,7 @@ Template make_template(const Operation& operation, const client::Prepared& prepa
   return result;
 }
 
-// xorshift: much cheaper than the server's work on any request.
+// Numbers by xorshift, which is much cheaper than the server's work on any request.
 struct Random {
   uint64_t state;
   uint64_t next() {
@@ -156,7 +156,7 @@ class Worker {
   Random random_;
   int epoll_ = -1;
   Clock::time_point now_;
-  uint64_t sequence_ = 0;  // of the operation being prepared
+  uint64_t sequence_ = 0;  // number of the operation that is being prepared
   std::vector<std::unique_ptr<Channel>> channels_;
 };
 

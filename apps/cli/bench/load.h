@@ -33,7 +33,7 @@ struct Operation {
 
 struct Load {
   client::Options server;
-  std::vector<Operation> operations;  // chosen at random by weight
+  std::vector<Operation> operations;  // each is chosen at random, by its weight
   std::vector<double> weights;
   unsigned threads = 1;
   unsigned connections = 8;
@@ -42,9 +42,9 @@ struct Load {
   uint64_t rows_per_partition = 1000;
   uint64_t slice_rows = 100;
   size_t row_bytes = 100;
-  uint64_t operation_count = 0;          // 0: until the duration has passed
-  std::chrono::nanoseconds duration{0};  // 0: until operation_count is reached
-  bool sequential = false;               // use keys in order instead of at random, to load a table
+  uint64_t operation_count = 0;          // 0: the load ends when the duration has passed
+  std::chrono::nanoseconds duration{0};  // 0: the load ends when operation_count is reached
+  bool sequential = false;               // uses keys in order instead of at random, to load a table
   uint64_t seed = 1;
 };
 

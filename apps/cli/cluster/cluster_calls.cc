@@ -44,7 +44,7 @@ base::Result<std::string> result_of(const MemberId& member, CallResult called) {
       fmt::format("{} {}: {}", member.name, was_sent ? "did not answer" : "cannot be reached", called.why)));
 }
 
-// The server was not reached, or has died.
+// Returns true if the server was not reached, or has died.
 bool is_lost_call(const base::Error& error) {
   return error.code() == base::ErrorCode::unavailable || error.code() == base::ErrorCode::write_timeout;
 }
@@ -97,7 +97,7 @@ base::Result<cluster::State> ClusterCalls::read_state() {
   return state;
 }
 
-// Servers with encryption refuse connections without, so nobody in between can turn it off.
+// Servers with encryption refuse unencrypted connections, so an attacker on the network cannot turn it off.
 PeerNetwork& ClusterCalls::network_of(const MemberId& member) {
   if (used_ != nullptr) return *used_;
   for (PeerNetwork* network : {encrypted_.get(), plain_.get()}) {

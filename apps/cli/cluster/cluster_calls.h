@@ -1,7 +1,7 @@
 // Commands of operators to the servers of a cluster, which execute them (cli/serve/cluster_operations.h).
 //
-// The program finds the servers in the state of the cluster, and proves to them that it can read that state. So whoever may read
-// the cluster's storage may use these commands.
+// The program finds the servers in the state of the cluster, and proves to them that it can read that state.
+// So every user who can read the cluster's storage can use these commands.
 #pragma once
 
 #include <chrono>
@@ -41,8 +41,9 @@ class ClusterCalls {
       const std::map<cluster::MemberId, server::ControlArguments>& calls, const std::string& command,
       std::chrono::seconds timeout);
 
-  // Runs a command for each shard, at its owner: it must answer as described in cluster_operations.h. Follows shards that
-  // move, and repeats what was not answered. Fails if the rest have no owner that answers for a minute.
+  // Runs a command for each shard, at the owner of the shard. Answers have the form described in
+  // cluster_operations.h. Follows shards that move, and repeats calls that were not answered. Fails if no
+  // owner of the remaining shards answers for a minute.
   base::Status run_on_shards(const std::string& command, const server::ControlArguments& arguments);
 
  private:
@@ -55,7 +56,7 @@ class ClusterCalls {
                                              std::string& obstacle);
 
   std::unique_ptr<storage::objects::ObjectStore> storage_;
-  // The state does not tell whether servers encrypt.
+  // Both are needed, because the state does not tell whether servers encrypt.
   std::unique_ptr<cluster::PeerNetwork> encrypted_, plain_;
   cluster::PeerNetwork* used_ = nullptr;  // nullptr: not known yet
 };

@@ -24,7 +24,7 @@ using storage::objects::ObjectStore;
 using storage::rocksdb::ObjectSnapshot;
 
 constexpr size_t secret_bytes = 32;
-// Longer than servers need before they give up.
+// These are longer than the time after which servers give up.
 constexpr std::chrono::seconds stop_timeout{15}, link_timeout{3600};
 constexpr std::chrono::milliseconds attempt_pause{250};
 constexpr int max_attempts = 40;
@@ -44,7 +44,7 @@ std::string name_of_time(int64_t millis) {
                      millis % 1000);
 }
 
-// One attempt, after which servers have resumed whatever its outcome is.
+// One attempt to take a snapshot. Afterwards the servers have resumed, whatever its outcome.
 class SnapshotAttempt {
  public:
   SnapshotAttempt(ClusterCalls& calls, ObjectSnapshot& snapshot, std::string id)
@@ -83,7 +83,7 @@ class SnapshotAttempt {
     return {};
   }
 
-  // At all owners at the same time. Returns their answers.
+  // Runs the command at all owners at the same time. Returns their answers.
   base::Result<std::vector<json::value>> run(const std::string& command, std::chrono::seconds timeout) {
     std::map<MemberId, server::ControlArguments> asked;
     for (const MemberId& owner : owners_) asked[owner] = {{"id", id_}, {"name", snapshot_.name}};
@@ -134,12 +134,12 @@ class SnapshotAttempt {
   ClusterCalls& calls_;
   ObjectSnapshot& snapshot_;
   const std::string id_;
-  std::vector<MemberId> owners_;  // empty: nothing is to be dropped
+  std::vector<MemberId> owners_;  // the owners of the shards; empty: nothing is to be dropped
 };
 
 base::Status make_snapshot(ClusterCalls& calls, ObjectSnapshot& snapshot) {
   for (int attempt = 1;; ++attempt) {
-    // Little is left to be written while commits wait.
+    // Flush first, so that little is left to be written while commits wait.
     SIBYL_TRY(calls.run_on_shards("flush", {}));
     const base::Status made =
         SnapshotAttempt(calls, snapshot, fmt::format("{}-{}", snapshot.attempt, attempt)).make();

@@ -1,8 +1,9 @@
 // Snapshots of a cluster: `sibyl snapshot` with --cluster.
 //
-// A snapshot is of one moment for the whole database: all servers stop their commits, write what they have in memory, and go on. So it
-// contains every write that was acknowledged before it began, and each batch as a crash at that moment would leave it: in the shards of
-// one server completely or not at all, and over several servers with its intent, which the restored cluster applies.
+// A snapshot is of one moment for the whole database: all servers stop their commits, write what they have in
+// memory, and resume. So it contains every write that was acknowledged before it began, and each batch as a
+// crash at that moment would leave it: in the shards of one server completely or not at all, and over several
+// servers with its intent, which the restored cluster applies.
 #pragma once
 
 #include <string>

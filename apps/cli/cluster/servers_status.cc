@@ -58,7 +58,7 @@ base::Result<json::object> servers_status(ClusterCalls& calls) {
     if (answer) {
       ++answered;
       json::object shown = json::parse(*answer).as_object();
-      // Sizes are those of all shards, whichever server is asked.
+      // These sizes cover all shards, whichever server is asked.
       status["tables"] = std::move(shown["tables"]);
       shown.erase("tables");
       for (auto& [name, value] : shown) server[name] = std::move(value);

@@ -1,4 +1,4 @@
-// What all servers of a cluster say about themselves, for `sibyl status --cluster`.
+// The status of all servers of a cluster, for `sibyl status --cluster`.
 #pragma once
 
 #include <boost/json/object.hpp>

@@ -21,8 +21,8 @@ namespace {
 namespace json = boost::json;
 using storage::objects::DirectorySummary;
 
-// Waits until the renewals of all members have changed. Returns whether each member's has, and the last state
-// in `state`.
+// Waits until all members have renewed their leases. Returns for each member whether it has. Sets `state` to
+// the last state.
 base::Result<std::map<std::string, bool>> observe_renewals(storage::objects::ObjectStore& store,
                                                            cluster::State& state) {
   constexpr std::chrono::milliseconds pause{100};
@@ -89,7 +89,7 @@ json::array logs_json(const cluster::State& state, const Logs& logs) {
   return all;
 }
 
-// Without shards. `add` adds to the entry of a server what is known about its lease.
+// Returns the status without shards. `add` adds what is known about a server's lease to its entry.
 json::object status_json(const std::string& storage, const cluster::State& state,
                          const storage::objects::Space& space, const Logs& logs,
                          const std::function<void(const std::string& name, json::object& server)>& add) {

@@ -31,7 +31,7 @@ base::Result<boost::json::object> cluster_status(storage::objects::ObjectStore& 
 
 std::string cluster_status_text(const boost::json::object& status);
 
-// Such as "1.5 MiB".
+// Returns a text such as "1.5 MiB".
 std::string bytes_text(double bytes);
 
 // Follows a cluster without waiting for leases. Thread-safe.
@@ -41,8 +41,8 @@ class ClusterObserver {
   ClusterObserver(storage::objects::ObjectStore& store, std::string storage, std::string own)
       : store_(store), storage_(std::move(storage)), own_(std::move(own)) {}
 
-  // As cluster_status(), and "own". Instead of "renews", servers have "silent_ms": the time since this object has first seen
-  // their last renewal. Sizes of shards are up to 20 seconds old. Blocks.
+  // Returns what cluster_status() returns, and "own". Instead of "renews", servers have "silent_ms": the time
+  // since this object has first seen their last renewal. Sizes of shards are up to 20 seconds old. Blocks.
   base::Result<boost::json::object> observe();
 
  private:

@@ -13,7 +13,7 @@ int refuse(std::string_view command, int status, const base::Error& error) {
 int refuse(std::string_view command, int status, const std::string& message, const std::string& hint) {
   const std::string text =
       fmt::format("sibyl {}: {}\n{}{}", command, message, hint, hint.empty() ? "" : "\n");
-  std::fputs(text.c_str(), stderr);  // unlike fmt::print, does not throw if standard error is closed
+  std::fputs(text.c_str(), stderr);  // does not throw if standard error is closed, unlike fmt::print
   return status;
 }
 

@@ -1,4 +1,4 @@
-// Error output of the commands.
+// Prints errors of the commands.
 #pragma once
 
 #include <string>

@@ -22,7 +22,7 @@ class Check {
 
   const Configuration& configuration() const { return result_.configuration; }
 
-  // Reports a problem at the place of `name`, or at that of `other` if `name` was not given.
+  // Reports a problem at the place of `name` or, if `name` was not given, at the place of `other`.
   void need(bool fits, const std::string& name, const std::string& what, const std::string& other = "") {
     if (!fits) problems_.push_back({place(name, other), fmt::format("{}: {}", name, what)});
   }
@@ -146,8 +146,7 @@ void check_threshold(const plan::NamedThreshold& one, Check& check) {
              names[1]);
 }
 
-// Cassandra accepts these two pairs in any order, although a warning above the failure threshold has no
-// effect.
+// Cassandra accepts these two pairs in any order. But a warning above the failure threshold has no effect.
 void check_older_thresholds(Check& check) {
   const plan::Guardrails& guardrails = check.configuration().engine.guardrails;
   constexpr const char* never = "it is more than {}, so there is never a warning";

@@ -21,7 +21,7 @@ struct LogOptions {
 };
 
 struct ConsoleOptions {
-  std::string mode = "loopback";  // "on", "off", or only if metrics_address is a loopback address
+  std::string mode = "loopback";  // "on", "off", or "loopback": only if metrics_address is a loopback address
   bool read_only = false;
 };
 
@@ -30,7 +30,7 @@ struct ClusterOptions {
   std::string storage;                                // "rados:POOL[/NAMESPACE]"; empty: no cluster
   std::string configuration = "/etc/ceph/ceph.conf";  // of Ceph
   std::string user = "admin";                         // of Ceph: client.USER
-  std::string server_name;                            // empty: made of the host's name and the port
+  std::string server_name;                            // empty: made from the host's name and the port
   uint16_t port = 0;                                  // for other servers of the cluster; 0: any free port
 };
 
@@ -44,7 +44,7 @@ struct Configuration {
   bool tls_enabled = false, tls_optional = false;  // these two become server.tls.mode
   bool rate_limiting = false;                      // these two become server.limits.requests_per_second
   uint64_t requests_per_second = 1'000'000;
-  uint64_t memory_bytes = 0;  // 0: the memory of the machine or its control group
+  uint64_t memory_bytes = 0;  // 0: derived from the memory of the machine or its control group
   uint64_t statement_memory_bytes = 256u << 20;
   uint64_t heap_bytes = 0;      // limit of allocations; derived from memory
   uint64_t resident_bytes = 0;  // limit of resident memory; derived from memory

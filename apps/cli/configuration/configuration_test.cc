@@ -165,7 +165,7 @@ client_encryption_options:
 )";
   const auto shown = shown_with({"own.pem", "", "ca.pem", false, false}, file);
   EXPECT_EQ(shown.at("keystore"), "own.pem");
-  EXPECT_FALSE(shown.contains("key"));  // belongs to the certificate that is not used
+  EXPECT_FALSE(shown.contains("key"));  // this key belongs to the certificate that is not used
   EXPECT_EQ(shown.at("optional"), "false");
   EXPECT_EQ(shown.at("truststore"), "ca.pem");
   EXPECT_EQ(shown.at("require_client_auth"), "true");
@@ -355,7 +355,7 @@ TEST(Configuration, guardrails_warn_before_they_fail) {
               ElementsAre(HasSubstr("0 is not allowed; if attempting to disable use -1")));
   EXPECT_THAT(problems_of("data_disk_usage_percentage_fail_threshold: 101"),
               ElementsAre(HasSubstr("maximum allowed value is 100")));
-  // Cassandra accepts these, and never warns.
+  // Cassandra accepts these values, and never warns.
   EXPECT_THAT(warnings_of("tombstone_warn_threshold: 200000"),
               ElementsAre(HasSubstr("sibyl.yaml:1: tombstone_warn_threshold: it is more than")));
   EXPECT_THAT(warnings_of("batch_size_warn_threshold: 60KiB"),

@@ -16,10 +16,10 @@ namespace sibyl::cli {
 // exit status 2. `data` is set before the command's callback runs, and must outlive it.
 void add_data_option(CLI::App& command, std::string& data, const char* help);
 
-// Where a command finds the database.
+// The place of the database that a command uses.
 struct DatabasePlace {
   std::string data;        // a directory
-  ClusterOptions cluster;  // its storage is not empty: the database is there
+  ClusterOptions cluster;  // if its storage is not empty, the database is there
   bool is_cluster() const { return !cluster.storage.empty(); }
 };
 // Like add_data_option(), for commands that also work on clusters: adds --cluster, --ceph and --user. Without these and --data, the

@@ -7,7 +7,7 @@
 
 namespace sibyl::cli {
 
-// Adds them. Only for settings().
+// Adds the guardrails. Used only by settings().
 void add_guardrails(std::vector<Setting>& list);
 
 }  // namespace sibyl::cli

@@ -122,7 +122,7 @@ Setting duration(const char* name, const char* section, Access access, int64_t l
     SIBYL_ASSIGN(const std::string text, single(value));
     SIBYL_ASSIGN(const int64_t micros, parse_duration(text, value.unit));
     constexpr int64_t longest =
-        int64_t{100} * 365 * 86'400 * 1'000'000;  // so that a clock's nanoseconds do not overflow
+        int64_t{100} * 365 * 86'400 * 1'000'000;  // limited, so that a clock's nanoseconds do not overflow
     SIBYL_TRY(check_range(micros, least, std::min(most, longest), duration_text));
     const auto converted = std::chrono::duration_cast<Duration>(std::chrono::microseconds(micros));
     if (micros != 0 && converted == Duration::zero()) {

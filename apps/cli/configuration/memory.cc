@@ -6,8 +6,8 @@
 namespace sibyl::cli {
 namespace {
 
-// Limits on request sizes: the largest request, the requests of one connection, and those of all connections.
-// Limits that were not given are derived from the others.
+// Limits the sizes of requests: of the largest request, of one connection's requests together, and of all
+// connections' requests together. Limits that were not given are derived from the others.
 void derive_in_flight(Reader::Result& result) {
   server::Limits& limits = result.configuration.server.limits;
   const auto is_given = [&](const char* name) { return result.places.contains(name); };

@@ -9,7 +9,7 @@
 
 namespace sibyl::cli {
 
-// Where a setting's value comes from: "default", "from the available memory", "sibyl.yaml:12", "--memory".
+// The origin of a setting's value: "default", "from the available memory", "sibyl.yaml:12", "--memory".
 std::string origin_text(const Reader::Result& result, const Setting& setting);
 
 // The contents of system_views.settings: every setting that has a value. Secrets are hidden.

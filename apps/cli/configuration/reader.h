@@ -29,13 +29,13 @@ class Reader {
   // Sets a value. `where` is its place, such as the flag "--connections".
   void set(std::string_view name, const std::string& value, Origin origin, const std::string& where);
 
-  // A value, and where it was written.
+  // A value and its place.
   struct Given {
     RawValue value;
     Origin origin = Origin::by_default;
     std::string where;
   };
-  // The value that a setting has so far; nullptr: none was given.
+  // Returns the value that a setting has so far; nullptr: none was given.
   const Given* given(std::string_view name) const;
 
   // Adds a problem that the caller has found.
@@ -62,7 +62,7 @@ class Reader {
   void add_value(std::string_view name, RawValue value, Origin origin, const std::string& where);
   struct Yaml;
 
-  std::map<std::string, Given, std::less<>> given_;  // by the setting's current name, not an alias
+  std::map<std::string, Given, std::less<>> given_;  // values by the setting's current name, not by an alias
   std::vector<Problem> problems_;
   std::vector<std::string> ignored_;
   std::vector<std::string> warnings_;

@@ -78,7 +78,7 @@ Setting metrics_address(const char* section) {
   return setting;
 }
 
-// A Cassandra class that `parse` finds by name.
+// A setting whose value is a Cassandra class, which `parse` finds by name.
 template <typename Access, typename Parse>
 Setting known_class(const char* name, Access access, Parse parse, std::string help) {
   Setting setting{name, Type::choice, "Security", std::move(help)};

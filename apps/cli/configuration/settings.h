@@ -34,7 +34,7 @@ struct Setting {
 };
 
 const std::vector<Setting>& settings();
-// By its current or an older name. Returns nullptr if there is none.
+// Finds a setting by its current or an older name. Returns nullptr if there is none.
 const Setting* find_setting(std::string_view name);
 const char* to_string(Setting::Type type);
 

@@ -45,7 +45,7 @@ base::Result<int64_t> parse_quantity(std::string_view text, std::string_view uni
   return refused("has an unknown unit");
 }
 
-// Uses the largest unit that divides the value.
+// Prints the value with the largest unit that divides it.
 template <size_t count>
 std::string quantity_text(int64_t value, const Unit (&units)[count]) {
   for (size_t i = count; i-- > 0;)

@@ -49,7 +49,7 @@ class Quotes {
  public:
   // The text must not change while this object is used.
   explicit Quotes(std::string_view text) : text_(text) {
-    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // not counted in yaml-cpp's marks
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // yaml-cpp's marks do not count these bytes
     if (text_.starts_with(byte_order_mark)) text_.remove_prefix(byte_order_mark.size());
   }
 
@@ -100,7 +100,7 @@ class Quotes {
 // A security feature of cassandra.yaml that Sibyl does not have.
 struct Unprotected {
   std::string_view name;
-  std::vector<std::string_view> harmless;  // values that do not turn it on
+  std::vector<std::string_view> harmless;  // values that do not turn the feature on
   std::string_view consequence;
 };
 
@@ -184,7 +184,7 @@ struct Reader::Yaml {
   }
 
   void read_value(const std::string& full, const std::string& where, const YAML::Node& value) const {
-    if (value.IsNull()) return;  // "name:" without a value means the default
+    if (value.IsNull()) return;  // "name:" without a value means the default.
     RawValue raw;
     if (value.IsScalar()) {
       raw.items = {value.Scalar()};

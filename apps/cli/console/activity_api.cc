@@ -65,7 +65,7 @@ Answer show_activity(const Call& call) {
 }
 
 Answer list_settings(const Call& call) {
-  // The role must be allowed to read system_views.settings, which has the same values.
+  // The role must be allowed to read system_views.settings, which shows the same values.
   SIBYL_TRY(select_objects(call.engine, call.login(), "SELECT * FROM system_views.settings LIMIT 1"));
   return json::object{{"settings", call.settings.settings}};
 }

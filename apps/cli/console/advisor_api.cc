@@ -58,7 +58,7 @@ class OwnSession final : public shell::Session {
   shell::SchemaNames names_;
 };
 
-// Statistics contain hot keys, and shapes are statements of other users.
+// Statistics contain hot keys, and shapes contain statements of other users.
 void remove_unreadable(const Call& call, advisor::Observation& observation,
                        std::vector<std::string>& remarks) {
   if (call.login() == nullptr) return;

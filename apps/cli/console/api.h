@@ -22,7 +22,7 @@ struct Settings {
   bool read_only = false;
   std::string data = ":memory:";
   json::array settings;  // name, value, source
-  // The state of the cluster; empty on a server that is in none. Blocks.
+  // The state of the cluster; empty on a server that is not in a cluster. Blocks.
   std::function<base::Result<json::object>()> show_cluster = {};
 
   // A server in memory or in a cluster has no data directory of its own.
@@ -36,7 +36,7 @@ struct Call {
   RunningStatements& running;
   const ConsoleSession& session;
   const server::HttpRequest& request;
-  const json::object& body;  // of a POST; otherwise empty
+  const json::object& body;  // body of a POST; otherwise empty
 
   const auth::Login* login() const { return session.login; }
   // A parameter of the query part of the address, decoded; empty if missing.
@@ -46,8 +46,8 @@ struct Call {
 };
 using Answer = base::Result<json::value>;
 
-// {"error": {"code": …, "name": …, "message": …, "hint": …, "position": {…}}}. Positions become offsets of
-// `shift` bytes less.
+// {"error": {"code": …, "name": …, "message": …, "hint": …, "position": {…}}}. Positions become byte offsets,
+// less `shift`.
 json::object error_json(const base::Error& error, size_t shift = 0);
 
 }  // namespace sibyl::cli::console

@@ -23,7 +23,7 @@ using server::HttpAnswer;
 using server::HttpRequest;
 
 constexpr std::string_view api = "/api/v1/";
-constexpr int max_logins = 2;  // passwords checked at once, each for about 0.1 s of a core
+constexpr int max_logins = 2;  // Passwords checked at the same time. Each check takes a core for about 0.1 s.
 
 // Nothing may be loaded from elsewhere, no script may be inline, and no other page may embed this one.
 constexpr const char* content_policy =

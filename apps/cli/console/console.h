@@ -31,7 +31,7 @@ class Console final : public server::HttpHandler {
  public:
   // The engine must outlive the console.
   Console(engine::Engine& engine, Settings settings);
-  // Waits for running requests.
+  // Waits until running requests have ended.
   ~Console() override;
 
   // Begins to sample the server, whose HTTP address names the session cookie. The monitor must live until
@@ -61,9 +61,9 @@ class Console final : public server::HttpHandler {
   RunningStatements running_;
   auth::Attempts attempts_;
   std::atomic<int> logins_ = 0;     // passwords that are being checked
-  std::atomic<uint16_t> port_ = 0;  // of the HTTP address; 0: not yet known
+  std::atomic<uint16_t> port_ = 0;  // port of the HTTP address; 0: not yet known
   Overview overview_;
-  Workers workers_;  // last: its threads use everything above
+  Workers workers_;  // declared last, because its threads use everything above
 };
 
 }  // namespace sibyl::cli::console

@@ -80,7 +80,7 @@ class Script {
   const Call& call_;
   std::string keyspace_;
   schema::SnapshotPtr schema_;
-  bool has_changes_ = false;  // schema_ differs from the server's
+  bool has_changes_ = false;  // schema_ differs from the server's schema
 };
 
 }  // namespace

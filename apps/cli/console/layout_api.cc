@@ -14,7 +14,7 @@ namespace sibyl::cli::console {
 namespace {
 
 constexpr size_t max_layout_rows = 200, max_layout_records = 100'000;
-constexpr size_t max_shown_cells = 5'000, max_shown_bytes = 2'000;  // of one cell's name or value
+constexpr size_t max_shown_cells = 5'000, max_shown_bytes = 2'000;  // limits of one cell's name or value
 
 std::string shortened(const std::string& text) {
   if (text.size() <= max_shown_bytes) return text;

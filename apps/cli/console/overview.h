@@ -39,12 +39,12 @@ class Overview {
     uint64_t read_p50 = 0, read_p99 = 0, write_p50 = 0, write_p99 = 0;
     double cpu = 0;  // cores
     uint64_t memory = 0, disk = 0, memtable = 0;
-    double cache_hits = 0;  // share of all look-ups; 1 without any
+    double cache_hits = 0;  // share of all look-ups; 1 if there are none
     double received = 0, sent = 0;
     double flushed = 0, compacted = 0;  // bytes per second
     uint64_t connections = 0, in_flight = 0;
     uint64_t overloaded = 0, timed_out = 0,
-             connections_refused = 0;  // requests and connections in the period
+             connections_refused = 0;  // number of requests and connections in the period
   };
   struct Reading;
 

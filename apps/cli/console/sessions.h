@@ -28,7 +28,7 @@ struct ConsoleSession {
 class Sessions {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr size_t max_sessions = 1000;  // further ones end the session that was idle longest
+  static constexpr size_t max_sessions = 1000;  // if there are more, the session that was idle longest ends
   static constexpr std::chrono::minutes max_idle{60};
   static constexpr std::chrono::hours max_age{12};
 

@@ -21,7 +21,7 @@ bool changes_nothing(const plan::Prepared& plan) {
          std::holds_alternative<plan::Explain>(plan.plan);
 }
 
-// The bytes of the markers' values. `storage` owns them.
+// Returns the bytes of the markers' values, which `storage` owns.
 base::Result<std::vector<types::ValueView>> bind_values(const plan::Prepared& plan,
                                                         const StatementRequest& request,
                                                         std::vector<base::Bytes>& storage) {

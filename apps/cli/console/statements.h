@@ -16,7 +16,8 @@
 
 namespace sibyl::cli::console {
 
-// Ends a statement when its time is up, when it is cancelled, or when its client has gone. Thread-safe.
+// Ends a statement when its time is up, when it is cancelled, or when its client has disconnected.
+// Thread-safe.
 class StatementControl final : public execute::Interrupt {
  public:
   static constexpr std::chrono::seconds max_time{30};
@@ -36,7 +37,7 @@ class StatementControl final : public execute::Interrupt {
 struct StatementRequest {
   std::string text;
   std::string keyspace;
-  std::vector<std::optional<std::string>> values;  // of bind markers, as text; nullopt: null
+  std::vector<std::optional<std::string>> values;  // values of bind markers, as text; nullopt: null
   int32_t page_size = 0;                           // 0: all rows at once
   std::optional<base::Bytes> paging_state;
   execute::Consistency consistency = execute::Consistency::one;
@@ -55,7 +56,7 @@ base::Result<execute::ResultSet> run_statement(engine::Engine& engine, const aut
 bool may_select(engine::Engine& engine, const auth::Login* login, std::string_view keyspace,
                 std::string_view table);
 
-// A value of a result row. Nothing: null.
+// A value of a result row. nullopt: null.
 using Row = std::vector<std::optional<base::BytesView>>;
 // Splits the rows of a result. The views point into `result`.
 std::vector<Row> rows_of(const execute::ResultSet& result);

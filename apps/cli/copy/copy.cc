@@ -164,7 +164,7 @@ base::Result<TableInfo> find_table(client::Connection& connection, const std::st
                                 "keyspace_name = ? AND table_name = ?",
                                 values));
   SIBYL_ASSIGN(const auto is_hidden, hidden_columns(connection, table));
-  std::map<std::pair<int, int32_t>, std::string> keys;  // by kind and position
+  std::map<std::pair<int, int32_t>, std::string> keys;  // key columns by their kind and position
   std::vector<std::string> others;
   for (client::Row row; found.next(row);) {
     const std::string column(row[0].value_or("")), kind(row[1].value_or(""));
@@ -223,7 +223,7 @@ base::Status write_all(int file, const std::string& path, std::string_view bytes
 // --- The journal: lines of the form "name value"
 
 base::Result<Journal> Journal::open(std::string path, std::string what, bool restart) {
-  std::replace(what.begin(), what.end(), '\n', ' ');  // it must be one line
+  std::replace(what.begin(), what.end(), '\n', ' ');  // the text must be one line
   Journal journal;
   journal.path_ = std::move(path);
   if (journal.path_.empty()) return journal;

@@ -57,7 +57,7 @@ struct TableInfo {
   std::string keyspace, name;
   std::vector<std::string> partition_key;
   std::vector<std::string> primary_key;
-  std::vector<std::string> columns;  // cqlsh's order: the primary key, then by name
+  std::vector<std::string> columns;  // the columns in cqlsh's order: the primary key, then by name
   bool is_counter = false;
 
   std::string quoted_name() const;

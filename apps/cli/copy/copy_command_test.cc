@@ -188,7 +188,7 @@ TEST_F(CopyCommandTest, AnImportResumesAfterItWasKilled) {
   auto server = serve(data());
   auto connection = connect();
   make_table(*connection);
-  constexpr int rows = 400'000;  // more than three attempts can import
+  constexpr int rows = 400'000;  // these rows are more than three attempts can import
   {
     std::ofstream file(path("many.csv"));
     for (int i = 0; i < rows; ++i) file << i << "," << i << ",\"value\n" << i << "\"\n";
@@ -282,7 +282,7 @@ TEST_F(CopyCommandTest, OutputFilesNeverOverwriteTheInput) {
   EXPECT_EQ(contents(path("x.csv.rejected")), "two");
 }
 
-// In a directory that other users can write to, their links point to files of this user.
+// Other users who can write to the directory may have created links there that point to files of this user.
 TEST_F(CopyCommandTest, FilesBesideTheInputAreNotWrittenThroughLinks) {
   auto server = serve(data());
   auto connection = connect();
@@ -487,7 +487,7 @@ TEST_F(CopyCommandTest, ExportsFollowLinksAndWriteToPipes) {
   run(*connection, "INSERT INTO ks.t (k, c, v) VALUES (1, 2, 'three')");
   const std::string line = "1,2,three\n";
 
-  // A link: its target is replaced and keeps its mode.
+  // A link as the output: its target is replaced and keeps its mode.
   write("target.csv", "old");
   fs::permissions(path("target.csv"), fs::perms::owner_read | fs::perms::owner_write);
   fs::create_symlink("target.csv", path("link.csv"));
@@ -496,7 +496,7 @@ TEST_F(CopyCommandTest, ExportsFollowLinksAndWriteToPipes) {
   EXPECT_EQ(contents(path("target.csv")), line);
   EXPECT_EQ(fs::status(path("target.csv")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 
-  // A pipe: it remains a pipe.
+  // A pipe as the output: it remains a pipe.
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   const int reader = ::open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   ASSERT_EQ(copy("export", "ks.t", path("pipe")).status, 0);
@@ -520,7 +520,7 @@ TEST_F(CopyCommandTest, ImportsComeFromPipesAndSpreadsheets) {
   Process import({"import", "ks.t", path("pipe"), "--host", address()});
   int writer = -1;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (writer < 0) {  // until it has a reader
+  while (writer < 0) {  // repeats until the pipe has a reader
     ASSERT_LT(std::chrono::steady_clock::now(), deadline);
     writer = ::open(path("pipe").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -43,7 +43,7 @@ class Walker {
     if (c == dialect_.quote && (at_start || was_closed)) {
       in_quotes_ = true;
       is_quoted_ = true;
-      return was_closed ? Is::text : Is::mark;  // a doubled quote is one quote
+      return was_closed ? Is::text : Is::mark;  // a quote that is doubled stands for one quote
     }
     if (c == dialect_.delimiter) {
       next_field();

@@ -160,10 +160,11 @@ class ExportState {
   Clock::time_point saved_ SIBYL_GUARDED_BY(mutex_) = Clock::now();
   Journal journal_;
   Progress& progress_;
-  const std::string parts_;  // empty: no part files, output goes to standard output
+  // Name of the part files; empty: there are none, and output goes to standard output.
+  const std::string parts_;
   unsigned next_ SIBYL_GUARDED_BY(mutex_) = 0;
   std::atomic<unsigned> done_ = 0;
-  uint64_t rows_ = 0;  // rows of earlier runs
+  uint64_t rows_ = 0;  // number of rows that earlier runs have written
   std::atomic<uint64_t> new_rows_ = 0, bytes_ = 0;
   std::optional<base::Error> error_ SIBYL_GUARDED_BY(mutex_);
 };
@@ -208,7 +209,7 @@ class ExportReader {
   }
 
   base::Status read_range(unsigned range, const std::optional<std::string>& single) {
-    text_.clear();  // of a failed earlier attempt
+    text_.clear();  // text of an earlier attempt that failed
     if (!single) written_ = 0;
     SIBYL_TRY(connect());
     const std::string path = single ? *single : state_.part_path(range) + ".new";
@@ -257,7 +258,8 @@ class ExportReader {
     return text_.size() < write_bytes ? base::Status() : flush(file, path);
   }
   base::Status flush(int file, const std::string& path) {
-    written_ += text_.size();  // counted first, because a failing write may have written a part
+    // The rows are counted before they are written, because a failing write may have written a part of them.
+    written_ += text_.size();
     SIBYL_TRY(write_all(file, path, text_));
     text_.clear();
     return {};
@@ -269,8 +271,8 @@ class ExportReader {
   ExportState& state_;
   std::unique_ptr<client::Connection> connection_;
   std::optional<client::Prepared> prepared_;
-  std::string text_;      // part of the range that is not written yet
-  uint64_t written_ = 0;  // bytes of the range; to standard output by all attempts
+  std::string text_;      // the text of the range that is not written yet
+  uint64_t written_ = 0;  // bytes of the range that were written; to standard output by all attempts
 };
 
 std::string header_line(const ExportPlan& plan) {
@@ -299,7 +301,8 @@ base::Status append_file(const std::string& from, int to, const std::string& to_
 void keep_mode(const std::string& replaced, int file) {
   struct stat status{};
   if (::stat(replaced.c_str(), &status) != 0) return;
-  if (::fchown(file, status.st_uid, status.st_gid) != 0) return;  // not permitted: keep the default mode
+  // If this is not permitted, the default mode stays.
+  if (::fchown(file, status.st_uid, status.st_gid) != 0) return;
   (void)::fchmod(file, status.st_mode & 07777);
 }
 

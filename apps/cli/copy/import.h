@@ -21,7 +21,7 @@ namespace sibyl::cli::copy {
 
 struct ImportOptions : CommonOptions {
   uint64_t max_errors = 1000;
-  unsigned window = 512;  // writes in flight on each connection
+  unsigned window = 512;  // number of writes in flight on each connection
   std::optional<int32_t> ttl;
   std::optional<int64_t> timestamp;
   bool write_nulls = false;

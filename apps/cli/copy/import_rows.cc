@@ -21,9 +21,10 @@ namespace {
 
 constexpr size_t max_queued = 8;
 constexpr auto save_pause = std::chrono::milliseconds(200);
-constexpr int max_write_attempts = 40;  // of one write, over about two minutes
+constexpr int max_write_attempts = 40;  // The attempts of one write, which together take about two minutes.
 
-// Appends to a file and returns its new size. The data is on the device then; the journal relies on it.
+// Appends to a file and returns its new size. The data is on the device afterwards, because the journal
+// relies on it.
 base::Result<uint64_t> append(const std::string& path, const std::string& text) {
   SIBYL_ASSIGN(const base::File file, open_own_file(path, O_WRONLY | O_CREAT | O_APPEND));
   SIBYL_TRY(write_all(file.number(), path, text));

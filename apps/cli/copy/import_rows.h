@@ -31,7 +31,8 @@ struct PieceWork {
   uint64_t index = 0;
   RecordFile::Piece piece;
   uint64_t next_line = 0;  // the line after the piece; set when it is finished
-  std::vector<std::pair<uint64_t, std::string_view>> records;  // line and bytes, until a writer takes them
+  // Lines and texts of records, until a writer takes them.
+  std::vector<std::pair<uint64_t, std::string_view>> records;
   size_t open = 0;  // records that are neither written nor rejected yet
   uint64_t written = 0;
   std::vector<Rejected> rejected;
@@ -77,7 +78,8 @@ class ImportState {
   bool is_ended_ SIBYL_GUARDED_BY(mutex_) = false;
   std::optional<base::Error> error_ SIBYL_GUARDED_BY(mutex_);
   std::map<uint64_t, PiecePtr> done_ SIBYL_GUARDED_BY(mutex_);  // finished pieces that wait for earlier ones
-  uint64_t next_ SIBYL_GUARDED_BY(mutex_) = 0;                  // all pieces before this one are finished
+  // Number of the next piece: all pieces before it are finished.
+  uint64_t next_ SIBYL_GUARDED_BY(mutex_) = 0;
   uint64_t begin_bytes_ = 0, bytes_ = 0, written_ = 0, rejected_ = 0;
   std::chrono::steady_clock::time_point next_save_;
 };

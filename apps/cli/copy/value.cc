@@ -46,7 +46,7 @@ bool is_compound(const Type& type) {
 
 // As in cqlsh: years without four digits are printed as milliseconds.
 std::string timestamp_text(int64_t millis) {
-  constexpr int64_t first = -62'135'596'800'000, beyond = 253'402'300'800'000;  // of the years 1 and 10000
+  constexpr int64_t first = -62'135'596'800'000, beyond = 253'402'300'800'000;  // years 1 and 10000
   if (millis < first || millis >= beyond) return std::to_string(millis);
   std::string text = types::format_timestamp(millis);  // 2011-02-03T04:05:06.789Z
   if (text.size() != 24) return std::to_string(millis);
@@ -97,7 +97,7 @@ std::string scalar_text(const Type& type, BytesView bytes) {
   }
 }
 
-// Types that are quoted inside others, because they contain colons or would be ambiguous.
+// Returns true for types that are quoted inside others, because they contain colons or would be ambiguous.
 bool is_quoted_inside(Kind kind) {
   return kind == Kind::text || kind == Kind::ascii || kind == Kind::inet || kind == Kind::timestamp ||
          kind == Kind::time;

@@ -18,9 +18,9 @@
 namespace sibyl::cli::demo {
 namespace {
 
-constexpr int first_rounds = 150;    // before the server is announced
-constexpr int first_readings = 300;  // enough rows that the advisor objects to reading them all
-constexpr std::chrono::milliseconds round_pause{100};  // between rounds of about ten statements
+constexpr int first_rounds = 150;    // rounds that run before the server is announced
+constexpr int first_readings = 300;  // these are enough rows that the advisor objects to reading them all
+constexpr std::chrono::milliseconds round_pause{100};  // the pause between rounds of about ten statements
 constexpr std::array titles = {"Pulp Fiction", "Metropolis", "Stalker", "Ran", "Playtime", "Solaris"};
 constexpr std::array users = {"nicholas", "robert", "matthew", "max", "viola", "alex", "lisa", "dan"};
 constexpr std::array groups = {"admins", "editors", "readers"};
@@ -95,7 +95,7 @@ class Statements {
     return list[random_() % list.size()];
   }
   static std::string sensor(uint32_t number) { return fmt::format("00000000-0000-4000-8000-{:012}", number); }
-  // In milliseconds, as an application computes it.
+  // Returns the current hour in milliseconds, as an application computes it.
   static int64_t this_hour() {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::floor<std::chrono::hours>(now))

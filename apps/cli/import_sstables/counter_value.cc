@@ -14,8 +14,8 @@ int64_t wrapping_sum(int64_t left, int64_t right) {
 
 }  // namespace
 
-// The bytes: a number of flagged shards, their indexes (negative: global; otherwise local), then for each shard its
-// node (16 bytes), clock and count.
+// Adds the value from its bytes: a number of flagged shards, their indexes (negative: global; otherwise
+// local), then for each shard its node (16 bytes), clock and count.
 bool CounterShards::add(base::BytesView context) {
   sstable::Cursor cursor(context);
   const int flagged = std::abs(int{static_cast<int16_t>(cursor.big_endian<uint16_t>())});

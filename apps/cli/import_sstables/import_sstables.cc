@@ -70,7 +70,7 @@ int finish(const copy::ImportOptions& options, const PartitionImporter& importer
 int run_import_sstables(const copy::ImportOptions& options) {
   auto server = copy::server_of(options);
   if (!server) return copy::refuse(import_command, server.error());
-  server->version = protocol::Version::v5;  // the first version with a time in each request
+  server->version = protocol::Version::v5;  // this is the first version with a time in each request
   auto connection = copy::connect(*server);
   if (!connection) return copy::refuse(import_command, connection.error());
   const auto table = copy::find_table(**connection, options.table);

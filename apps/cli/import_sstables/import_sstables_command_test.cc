@@ -74,7 +74,7 @@ TEST_P(EveryFormat, EverySelectAnswersAsInCassandra) {
   const std::string expected = contents(recorded("expected.txt"));
   ASSERT_THAT(expected, HasSubstr("(7 rows)"));
   EXPECT_EQ(answers(), expected);
-  // Another run counts and appends nothing twice.
+  // A second run counts and appends nothing twice.
   for (const char* table : {"every", "ranges", "counts", "keys_only"})
     EXPECT_EQ(import(table, recorded(GetParam() + std::string("/") + table)).status, 0);
   EXPECT_EQ(answers(), expected);
@@ -100,10 +100,10 @@ TEST_F(ImportSstablesTest, DeletionsKeepTheirTimestamps) {
         .output;
   };
   constexpr int64_t base = 1'700'000'000'000'000;
-  insert(1, 1, "x", 9, base + 2000);  // a = 1 AND b = 'x' AND c > 1
-  insert(1, 1, "z", 9, base + 3000);  // a = 1 AND b > 'x'
-  insert(1, 2, "q", 9, base + 4000);  // a >= 2 AND a < 4
-  insert(1, 3, "q", 9, base + 5000);  // a > 2 AND a <= 3
+  insert(1, 1, "x", 9, base + 2000);  // deleted by a = 1 AND b = 'x' AND c > 1
+  insert(1, 1, "z", 9, base + 3000);  // deleted by a = 1 AND b > 'x'
+  insert(1, 2, "q", 9, base + 4000);  // deleted by a >= 2 AND a < 4
+  insert(1, 3, "q", 9, base + 5000);  // deleted by a > 2 AND a <= 3
   insert(2, 9, "q", 9, base + 2000);  // the partition
   insert(3, 1, "x", 1, base + 2000);  // the row
   EXPECT_THAT(planted(), HasSubstr("(0 rows)"));

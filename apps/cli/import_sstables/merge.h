@@ -15,7 +15,7 @@ class Merge {
  public:
   explicit Merge(std::vector<std::unique_ptr<sstable::DataReader>> readers);
 
-  // A reader that is at the partition's first item.
+  // A reader that has reached the first item of the partition.
   struct Member {
     sstable::DataReader* reader = nullptr;
     sstable::Partition partition;

@@ -72,7 +72,7 @@ struct PartitionImporter::PartItems {
   std::optional<sstable::Deletion> deletion;
   std::vector<sstable::RangeDeletion> ranges;
   std::map<std::pair<bool, sstable::ClusteringPrefix>, MergedRow>
-      rows;  // static cells first: true, no clustering key
+      rows;  // static cells have the key {true, no clustering key}, and come first
 
   // True if a deletion of the partition, of a range or of the row covers a cell with this timestamp.
   bool is_deleted(const std::pair<bool, sstable::ClusteringPrefix>& place, const MergedRow& row,
@@ -165,7 +165,7 @@ struct PartitionImporter::PendingCounter : public WrittenItem {
   }
 
   const PartPlan& part;
-  std::vector<std::optional<Bytes>> totals;  // by the part's columns
+  std::vector<std::optional<Bytes>> totals;  // totals by the columns of the part
 };
 
 PartitionImporter::PartitionImporter(const TablePlan& plan, const migrate::WriterOptions& server,

@@ -19,7 +19,7 @@ using migrate::RowWrites;
 using migrate::Write;
 using types::ValueView;
 
-// Cells that can be written together.
+// Properties that cells must share to be written together.
 struct Stamp {
   int64_t timestamp = 0;
   int32_t time_to_live = 0;
@@ -181,7 +181,7 @@ class RangeSplitter {
  public:
   struct Piece {
     sstable::ClusteringPrefix prefix;
-    std::optional<sstable::Bound> start, end;  // the last value of each is the bound on the next column
+    std::optional<sstable::Bound> start, end;  // the last value of each bound is the bound on the next column
   };
 
   explicit RangeSplitter(const sstable::RangeDeletion& range) : start_(range.start), end_(range.end) {}
@@ -280,7 +280,7 @@ base::Result<std::vector<Request>> RequestMaker::delete_range(const sstable::Ran
 
 base::Result<std::vector<Request>> RequestMaker::write_row(const sstable::Row& row) const {
   const auto& part = row.is_static ? plan_.static_part : plan_.row_part;
-  if (!part) return std::vector<Request>();  // all static columns were dropped
+  if (!part) return std::vector<Request>();  // all static columns of the table were dropped
   return RowRequests(*part, key_, row, row.is_static ? header_.static_columns : header_.columns).make();
 }
 

@@ -16,8 +16,8 @@ namespace sibyl::cli::import_sstables {
 struct ColumnPlan {
   size_t part_column = 0;             // index in Part::columns
   size_t remove = 0;                  // DELETE of the column; markers: timestamp, key
-  size_t remove_element = 0;          // of an element of a map or set; markers: element, timestamp, key
-  std::vector<size_t> remove_fields;  // of each field of a user type; markers: timestamp, key
+  size_t remove_element = 0;          // DELETE of an element of a map or set; markers: element, time, key
+  std::vector<size_t> remove_fields;  // DELETE of each field of a user type; markers: timestamp, key
 };
 
 // One half of the table: its rows, or its static columns.
@@ -30,7 +30,7 @@ struct PartPlan {
 // DELETE of the rows with an equal prefix of the clustering key, and optionally bounds on the next column.
 struct RangeStatement {
   size_t prefix = 0;
-  std::string lower, upper;  // "", ">", ">=", "<", "<="; in the order of values
+  std::string lower, upper;  // "", ">", ">=", "<" or "<="; in the order of values
   auto operator<=>(const RangeStatement&) const = default;
 };
 
@@ -43,7 +43,7 @@ struct TablePlan {
   std::optional<PartPlan> static_part;
   std::optional<PartPlan> row_part;
   std::map<RangeStatement, size_t> ranges;  // in row_part; markers: timestamp, partition key, prefix, bounds
-  size_t remove_partition = 0;              // in row_part: timestamp, partition key
+  size_t remove_partition = 0;              // in row_part; markers: timestamp, partition key
 };
 
 // Reads the table from the server and makes its statements.

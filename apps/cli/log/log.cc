@@ -96,7 +96,8 @@ std::string text_of(const Parts& parts) {
   return out;
 }
 
-// Fields that are always numbers. Others are quoted, even if their value looks like a number.
+// Returns true for fields that are always numbers. Others are quoted, even if their value looks like a
+// number.
 bool is_number(std::string_view field) {
   return field == "milliseconds" || field == "not_told";
 }
@@ -154,7 +155,7 @@ class RecentSink final : public spdlog::sinks::base_sink<std::mutex> {
   void sink_it_(const spdlog::details::log_msg& message) override {
     const auto since = message.time.time_since_epoch();
     std::string level = base::ascii_upper(level_name(message.level));
-    if (level == "WARNING") level = "WARN";  // as Cassandra names it
+    if (level == "WARNING") level = "WARN";  // the name that Cassandra uses
     lines_.push_back({std::chrono::duration_cast<std::chrono::microseconds>(since).count(), std::move(level),
                       "sibyl", text_of(parts_of(payload_of(message)))});
     if (lines_.size() > kept) lines_.pop_front();

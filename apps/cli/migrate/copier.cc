@@ -62,7 +62,7 @@ base::Status Copier::copy(const Task& task) {
   bool is_first = true;
   while (true) {
     auto page = reader_.next();
-    // A paging state of an earlier run may be too old. Then the range begins again.
+    // A paging state of an earlier run may be too old. Then the range is read again from its beginning.
     if (!page && is_first && task.paging_state && !ranges_.is_stopped()) {
       SIBYL_TRY(reader_.open(part, {task.part, task.range, std::nullopt}));
       page = reader_.next();

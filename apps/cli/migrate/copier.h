@@ -41,7 +41,7 @@ class Copier {
   const std::vector<Part>& parts_;
   Ranges& ranges_;
   Report& report_;
-  std::optional<size_t> part_;  // the part whose statements the writer has
+  std::optional<size_t> part_;  // the part whose statements the writer uses
   std::deque<OpenPage> pages_;
 };
 

@@ -54,7 +54,7 @@ base::Result<client::Options> client_options(const ServerOptions& server, const 
   return options;
 }
 
-// The levels for reads and for writes.
+// The consistency levels for reads and for writes.
 base::Result<base::Consistency> consistency_of(const std::string& name) {
   using base::Consistency;
   const std::optional<Consistency> level = base::consistency_named(name);

@@ -85,7 +85,7 @@ TEST_F(MigrateCommandTest, CopiesEveryTypeWithTimesAndSchema) {
       "[3, 1, 2], {'a', 'b, c'}, {'x': '2011-02-03T04:05:06.789Z'}, [1, 1], (1, null), {street: 'Main', "
       "number: 7}, "
       "[1.5, -2], 5) USING TIMESTAMP 1000");
-  // Cells of one row with different times.
+  // The cells of this row have different times.
   run(*source_,
       "UPDATE ks.every USING TIMESTAMP 2000 SET a = 'later', mu = {street: 'Side', number: 1} WHERE k = 1 "
       "AND c = 'it''s'");
@@ -117,7 +117,7 @@ TEST_F(MigrateCommandTest, CopiesEveryTypeWithTimesAndSchema) {
   for (const char* text : {"DESCRIBE TABLE ks.every", "DESCRIBE TYPE ks.person", "DESCRIBE FUNCTION ks.twice",
                            "DESCRIBE MATERIALIZED VIEW ks.by_bi", "DESCRIBE INDEX ks.by_s"})
     expect_same(text);
-  // TTLs pass while the rows are copied.
+  // The times to live of these rows end while the rows are copied.
   for (const char* ttl : {"b", "l", "m", "sm"}) {
     const std::string query = std::string("SELECT TTL(") + ttl + ") FROM ks.every WHERE k = 1";
     EXPECT_EQ(rows(*target_, query).size(), rows(*source_, query).size()) << rows(*target_, query);
@@ -205,7 +205,7 @@ TEST_F(MigrateCommandTest, AnInterruptedRunResumesWhereItStopped) {
     std::vector<std::string> arguments = command();
     arguments.insert(arguments.end(), slowly.begin(), slowly.end());
     Process process(arguments);
-    // Waits until the journal lists rows that were copied.
+    // Waits until the journal lists copied rows.
     while (contents(path("journal")).find("rows-ks.t ") == std::string::npos ||
            contents(path("journal")).find("rows-ks.t 0\n") != std::string::npos)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -244,7 +244,7 @@ TEST_F(MigrateCommandTest, AnInterruptedRunWritesNoRowTwice) {
   Process process(arguments);
   while (!target_->query("SELECT k FROM ks.t LIMIT 1") || count(*target_, "ks.t") < 1)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  target_server_->signal(SIGSTOP);  // so that not all rows are copied before the signal arrives
+  target_server_->signal(SIGSTOP);  // this ensures that not all rows are copied before the signal arrives
   process.signal(SIGINT);
   target_server_->signal(SIGCONT);
   EXPECT_EQ(process.wait(), 3);

@@ -91,7 +91,7 @@ base::Result<std::optional<Page>> PageReader::next() {
     if (error.code() == base::ErrorCode::bad_credentials || (!is_lost && !is_transient(error.code())) ||
         attempt + 1 >= max_attempts || (options_.stop != nullptr && *options_.stop))
       return base::fail(error);
-    // Large rows: the server may answer smaller pages in time.
+    // Rows may be large. The server may answer in time with smaller pages.
     if (error.code() == base::ErrorCode::read_timeout) page_size_ = std::max(page_size_ / 2, min_page_size);
     if (error.code() == base::ErrorCode::unprepared) prepared_.reset();
     pause_before_attempt(attempt);

@@ -22,7 +22,7 @@ struct ReaderOptions {
 struct Page {
   std::shared_ptr<client::Result> result;  // owns the bytes of the rows
   std::vector<client::Row> rows;
-  std::optional<base::Bytes> paging_state;  // of the next page
+  std::optional<base::Bytes> paging_state;  // paging state of the next page
   uint64_t bytes = 0;
 };
 

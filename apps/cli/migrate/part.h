@@ -16,13 +16,13 @@ struct PartColumn {
   types::TypePtr type;         // from the result's metadata; set by set_types()
   bool is_multi_cell = false;  // an unfrozen collection or user type
   bool has_times = true;       // the source returns its WRITETIME and TTL
-  size_t position = 0;         // of the value in a result row; write times and TTLs follow it
+  size_t position = 0;         // position of the value in a result row; write times and TTLs follow it
   size_t statement = 0;        // multi-cell: the statement that adds elements or fields
 
   bool is_list() const { return is_multi_cell && type->kind() == types::Kind::list; }
 };
 
-// Statements of a part by their purpose. Those of columns follow.
+// Statements of a part by their purpose. The statements of columns follow.
 inline constexpr size_t insert_statement = 0;  // INSERT of the key and all single-cell columns
 inline constexpr size_t update_statement = 1;  // UPDATE of all single-cell columns
 inline constexpr size_t first_column_statement = 2;
@@ -35,7 +35,7 @@ struct Part {
   std::vector<std::string> key;     // the partition key, and unless static the clustering key
   std::vector<PartColumn> columns;  // without the key
   std::vector<std::string> statements;
-  std::string select;       // of a token range: two markers
+  std::string select;       // reads a token range: two markers
   std::string read_target;  // the target's lists (or counters) of one row; empty if there are none
   uint64_t weight = 1;      // estimated size, for the estimate of the time left
 

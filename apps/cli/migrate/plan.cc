@@ -37,7 +37,7 @@ void estimate_weights(client::Connection& source, std::vector<Part>& parts) {
       if (row.text("keyspace_name") == part.keyspace && row.text("table_name") == part.table)
         bytes += static_cast<uint64_t>(std::max<int64_t>(row.integer("mean_partition_size"), 0) *
                                        std::max<int64_t>(row.integer("partitions_count"), 0));
-    // Static columns are a small part of a table.
+    // Static columns are estimated as a small part of a table.
     part.weight = 1 + bytes / (part.is_static ? 10'000 : 1'000);
   }
 }

@@ -16,7 +16,7 @@ std::string fact_name(const Part& part, const char* what) {
   std::string name =
       fmt::format("{}-{}.{}{}", what, part.keyspace, part.table, part.is_static ? "-static" : "");
   for (char& c : name)
-    if (c == ' ' || c == '\n') c = '_';  // names and values are separated by a space
+    if (c == ' ' || c == '\n') c = '_';  // spaces separate names and values, so they are replaced
   return name;
 }
 

@@ -47,9 +47,9 @@ class Ranges {
   std::optional<base::Error> error() const;
   const std::atomic<bool>& is_stopped() const { return is_stopped_; }
   bool is_interrupted() const { return is_interrupted_; }
-  uint64_t rows() const;                                // of this run and those before
+  uint64_t rows() const;                                // Returns the rows of this run and of earlier runs.
   uint64_t new_rows() const;                            // of this run
-  uint64_t resumed_ranges() const { return resumed_; }  // that earlier runs had completed
+  uint64_t resumed_ranges() const { return resumed_; }  // ranges that earlier runs had completed
   size_t count() const { return parts_.size() * ranges_per_part; }
 
  private:

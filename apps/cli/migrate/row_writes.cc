@@ -134,7 +134,7 @@ class WriteMaker {
   }
   ValueView own(Bytes bytes) { return ValueView::of(result_.owned.emplace_back(std::move(bytes))); }
 
-  // The times of each element or field. Fields that are null have unknown times.
+  // Returns the times of each element or field. Fields that are null have unknown times.
   std::vector<Times> element_times(const PartColumn& column) const {
     std::vector<Times> all;
     const auto list_of = [&](size_t position, types::Kind kind) {
@@ -237,7 +237,7 @@ class WriteMaker {
   const client::Row& row_;
   const client::Row& target_;
   std::vector<Group> groups_;
-  int64_t latest_ = unknown_time;  // of the single cells
+  int64_t latest_ = unknown_time;  // the latest time of the single cells
   RowWrites result_;
 };
 

@@ -117,7 +117,7 @@ base::Status SchemaCopier::create_tables(SourceKeyspace& keyspace) {
   return {};
 }
 
-// The table may have existed before.
+// Compares the columns, because the table may have existed before.
 base::Status SchemaCopier::check_columns(const SourceTable& table) {
   const types::ValueView values[] = {types::ValueView::of(table.keyspace), types::ValueView::of(table.name)};
   SIBYL_ASSIGN(

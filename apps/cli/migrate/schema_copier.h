@@ -28,14 +28,14 @@ class SchemaCopier {
   // Runs a definition. False if the target refused it; `refusal_` says why.
   base::Result<bool> define(const std::string& statement);
   base::Status create_keyspace(const SourceKeyspace& keyspace);
-  // Types may use each other: those that fail are tried again after the others.
+  // Types may use each other. So if some fail, they are tried again after the others.
   base::Status create_types(const SourceKeyspace& keyspace);
   base::Status create_functions(const SourceKeyspace& keyspace);
   base::Status create_tables(SourceKeyspace& keyspace);
   base::Status check_columns(const SourceTable& table);
   base::Status create_views(const SourceKeyspace& keyspace);
 
-  std::unique_ptr<client::Connection>& target_;  // the caller may replace it
+  std::unique_ptr<client::Connection>& target_;  // a reference, because the caller may replace the connection
   Report& report_;
   std::string refusal_;
   std::vector<std::pair<std::string, std::string>> indexes_, views_;  // keyspace and name, to wait for

@@ -26,7 +26,7 @@ class SchemaRow {
   std::string text(const std::string& column) const;
   int64_t integer(const std::string& column) const;
   bool boolean(const std::string& column) const;
-  std::vector<std::string> texts(const std::string& column) const;  // a list or a set
+  std::vector<std::string> texts(const std::string& column) const;  // Returns the texts of a list or a set.
   std::vector<std::pair<std::string, std::string>> map(const std::string& column) const;
 
  private:
@@ -44,7 +44,7 @@ struct SourceColumn {
 
 struct SourceTable {
   std::string keyspace, name;
-  SchemaRow row;                      // in tables, or in views
+  SchemaRow row;                      // the row in system_schema's tables or views
   std::vector<SourceColumn> columns;  // partition key, clustering key, then the others by name
   std::vector<SchemaRow> indexes;
   std::vector<std::string> triggers;

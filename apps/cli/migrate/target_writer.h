@@ -31,7 +31,7 @@ class WriteSource {
   virtual base::Result<RowWrites> make(size_t row, const client::Row& target) const = 0;
 
   size_t pending =
-      0;  // rows that were submitted and are neither acknowledged nor rejected; set by the writer
+      0;  // number of rows that were submitted and are neither acknowledged nor rejected; set by the writer
 };
 
 struct WriterOptions {
@@ -98,9 +98,10 @@ class TargetWriter {
 
 // True if the same request may succeed later.
 bool is_transient(base::ErrorCode code);
-// Sleeps before the next attempt: 20 ms, doubled with each up to five seconds.
+// Sleeps before the next attempt: 20 ms before the first one, twice as long before each further one, at most
+// five seconds.
 void pause_before_attempt(int attempt);
-// Attempts of one request, over about two minutes.
+// The attempts of one request, which together take about two minutes.
 inline constexpr int max_attempts = 40;
 
 }  // namespace sibyl::cli::migrate

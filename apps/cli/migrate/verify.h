@@ -46,7 +46,7 @@ class Verifier {
   struct RowDigest {
     uint64_t values = 0, all = 0;
   };
-  using RowDigests = std::map<base::Bytes, RowDigest>;  // by the encoded key
+  using RowDigests = std::map<base::Bytes, RowDigest>;  // digests by the encoded key of the row
 
   base::Status compare(const Task& task);
   static base::Result<Digest> digest_of(PageReader& reader, const Part& part, const Task& task);

@@ -26,7 +26,7 @@ int clear_on_cluster(const SnapshotArguments& arguments);
 int restore_on_cluster(const SnapshotArguments& arguments);
 
 int refuse_snapshot(int status, const base::Error& error);
-// Such as "1.5 MiB".
+// Returns a text such as "1.5 MiB".
 std::string size_text(uint64_t bytes);
 
 }  // namespace sibyl::cli

@@ -1,4 +1,4 @@
-// Ownership of data when root runs a command on the data of a service's user.
+// Gives files to the owner of the data when root runs a command on the data of a service's user.
 #pragma once
 
 #include <string>

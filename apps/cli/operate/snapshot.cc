@@ -191,7 +191,8 @@ void add_snapshot_command(CLI::App& app) {
   CLI::App* take =
       add("take", "Take a snapshot, with every write that has been acknowledged", run_take, take_on_cluster);
   take->add_option("name", arguments->name, "The snapshot's name (the current time)");
-  take->add_option("--name", arguments->name)->group("");  // the same, for scripts
+  // --name means the same as the argument, for scripts.
+  take->add_option("--name", arguments->name)->group("");
   add("list", "Show the snapshots", run_list, list_on_cluster)
       ->add_flag("--json", arguments->as_json, "Print one JSON object");
   constexpr const char* which = "A snapshot's name, or the path of its directory";

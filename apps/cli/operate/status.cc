@@ -28,7 +28,7 @@ namespace json = boost::json;
 
 struct StatusArguments {
   std::string host = default_metrics_address;
-  ClusterOptions cluster;  // its storage is not empty: all servers of this cluster
+  ClusterOptions cluster;  // if its storage is not empty, shows all servers of this cluster
   bool as_json = false;
 };
 
@@ -55,7 +55,7 @@ base::Result<std::string> get(const std::string& address, const std::string& pat
                           .with_hint("use --host with the server's metrics_address"));
   };
   if (error) return failed(error.message());
-  if (!answer.starts_with("HTTP/")) return failed("it does not speak HTTP");  // may be the CQL port
+  if (!answer.starts_with("HTTP/")) return failed("it does not speak HTTP");  // the port may be that for CQL
   if (!answer.starts_with("HTTP/1.1 200 ")) return failed(answer.substr(0, answer.find("\r\n")));
   return answer.substr(answer.find("\r\n\r\n") + 4);
 }

@@ -24,8 +24,8 @@ namespace {
 
 namespace memory = sibyl::base::memory;
 
-// Rounding adds less than this to a block of less than `large_block` bytes. A delete without a size sees only
-// the rounded size. So sizes within this distance of `large_block` count as small in both cases.
+// Rounding adds less than this to a block that is smaller than `large_block`. A delete without a size sees
+// only the rounded size. So sizes within this distance of `large_block` count as small in both cases.
 constexpr size_t rounding = 64;
 
 bool is_large(size_t usable) {

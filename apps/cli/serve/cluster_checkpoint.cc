@@ -13,9 +13,9 @@ namespace {
 
 namespace json = boost::json;
 
-// Commits wait meanwhile, so it is shorter than the time-outs of drivers.
+// Commits wait during the stop, so the limit is shorter than the timeouts of drivers.
 constexpr std::chrono::milliseconds stop_limit{8'000};
-// Then shards can be moved again, if nobody has asked for the links.
+// After this time shards can be moved again, even if the links were never requested.
 constexpr int64_t attempt_limit_micros = 20'000'000;
 
 base::Error no_attempt() {
@@ -97,7 +97,7 @@ base::Result<json::object> ClusterCheckpoint::link(const std::string& id, const 
   SIBYL_TRY(storage::rocksdb::check_snapshot_name(snapshot));
   std::unique_ptr<Attempt> attempt = take(id);
   if (!attempt) return base::fail(no_attempt());
-  if (!attempt->schema) {  // it was not cut
+  if (!attempt->schema) {  // the shards were not cut
     attempt.reset();
     finish_step(nullptr);
     return base::fail(no_attempt());

@@ -1,5 +1,6 @@
-// This server's part in a snapshot of a cluster, which `sibyl snapshot take` leads (cli/cluster/cluster_snapshots.h). A program that
-// stops in between holds nothing up for longer than the limits here.
+// This server's part in a snapshot of a cluster, which `sibyl snapshot take` leads
+// (cli/cluster/cluster_snapshots.h). If that program dies in between, it delays this server no longer than
+// the limits here.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -37,7 +38,8 @@ class ClusterCheckpoint {
   };
   struct Slot {
     base::Mutex mutex;
-    std::unique_ptr<Attempt> attempt SIBYL_GUARDED_BY(mutex);  // nullptr: none, or a step of it runs
+    std::unique_ptr<Attempt> attempt SIBYL_GUARDED_BY(mutex);  // nullptr: no attempt, or one of its steps is
+                                                               // running
     bool is_running SIBYL_GUARDED_BY(mutex) = false;
   };
   // Takes the attempt out of the slot while a step runs.

@@ -19,7 +19,7 @@ using cluster::MemberId;
 
 constexpr size_t read_threads = 8;
 constexpr std::chrono::milliseconds announce_pause{20};
-// After a lease has expired, its member is removed soon.
+// A member whose lease has expired is removed soon.
 constexpr std::chrono::seconds announce_patience{60}, receive_timeout{10};
 
 std::string with_port(const std::string& host, uint16_t port) {
@@ -27,7 +27,7 @@ std::string with_port(const std::string& host, uint16_t port) {
                                              : fmt::format("[{}]:{}", host, port);
 }
 
-// Calls all members at once. Returns those that have not received the message.
+// Calls all members at once. Returns the members that have not received the message.
 std::set<MemberId> pass_to_all(cluster::Peers& peers, const std::set<MemberId>& members,
                                const base::Bytes& message) {
   struct Calls {
@@ -101,7 +101,8 @@ base::Status ClusterMember::open() {
   return {};
 }
 
-// Handlers end first, because they use the member. The network ends after the member, whose events use it.
+// Handlers end first, because they use the member. The network ends after the member, whose events use the
+// network.
 ClusterMember::~ClusterMember() {
   if (network_) network_->handle(cluster::Method::read, {}, 0);
   member_.reset();
@@ -128,7 +129,7 @@ base::Status ClusterMember::announce(const base::Bytes& message) {
     for (const auto& [name, member] : state.members)
       if (const MemberId id{name, member.incarnation}; !received.contains(id)) missing.insert(id);
     if (missing.empty()) return {};
-    member_->refresh();  // so that the network learns of a new member
+    member_->refresh();  // the network must learn of new members
     const std::set<MemberId> failed = pass_to_all(*network_, missing, message);
     for (const MemberId& member : missing)
       if (!failed.contains(member)) received.insert(member);

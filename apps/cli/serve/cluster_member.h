@@ -28,8 +28,8 @@ class ClusterMember {
     std::function<base::Result<std::unique_ptr<storage::objects::ObjectStore>>()> connect;
     cluster::Settings settings;           // of the cluster
     cluster::Membership::Options member;  // without peer_address
-    std::string peer_host;                // at which other servers call this one; numeric
-    std::string listen_host;              // where it listens for them; numeric
+    std::string peer_host;                // numeric address at which other servers call this one
+    std::string listen_host;              // numeric address at which it listens for them
     uint16_t listen_port = 0;             // 0: any
     bool is_encrypted = false;
     engine::Options engine;  // caches and memory
@@ -73,8 +73,8 @@ class ClusterMember {
 
   const Options options_;
   cluster::ThreadExecutor timers_;
-  // Not the connection of the member, because a server that takes a shard over fences the one of its former
-  // owner.
+  // Separate from the member's connection, because a server that takes a shard over fences the connection
+  // with which the former owner used it.
   std::unique_ptr<storage::objects::ObjectStore> objects_;
   std::shared_ptr<const storage::TokenShards> shard_map_;
   std::unique_ptr<storage::ShardedStore> shards_;

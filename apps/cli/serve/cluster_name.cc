@@ -17,7 +17,7 @@
 namespace sibyl::cli {
 namespace {
 
-// FNV-1a, which gives the same hash in every build.
+// FNV-1a, which gives the same hash in each build.
 uint64_t hash_of(std::string_view text, uint64_t seed = 0) {
   uint64_t hash = 14'695'981'039'346'656'037u ^ seed;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211u;

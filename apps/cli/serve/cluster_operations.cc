@@ -23,7 +23,7 @@ std::string argument(const ControlArguments& arguments, const char* name) {
   return found == arguments.end() ? std::string() : found->second;
 }
 
-// Runs the task for each shard that is named. Returns those that are not here.
+// Runs the task for each of the named shards. Returns the shards that are not open here.
 base::Result<std::string> on_shards(const ControlArguments& arguments,
                                     const std::function<base::Status(uint32_t shard)>& task) {
   json::array moved;

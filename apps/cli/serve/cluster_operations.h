@@ -1,4 +1,4 @@
-// Commands of operators that this server of a cluster runs: those of `cli/cluster/cluster_calls.h`.
+// Commands of operators that this server of a cluster runs. `cli/cluster/cluster_calls.h` sends them.
 //
 //   flush     "shards": "1,2"                      {"moved": [2]}
 //   compact   "shards": "1,2", "table": "ks.t"     {"moved": []}
@@ -22,7 +22,7 @@ namespace sibyl::cli {
 
 class ClusterOperations {
  public:
-  // All must outlive this object.
+  // All arguments must outlive this object.
   ClusterOperations(ClusterMember& member, engine::Engine& engine, server::Server& server);
   // Ends compactions, and waits for the commands that run.
   ~ClusterOperations();
@@ -35,7 +35,7 @@ class ClusterOperations {
   ClusterMember& member_;
   engine::Engine& engine_;
   ClusterCheckpoint checkpoint_;
-  server::Control control_;  // without a socket: requests come from the network of the cluster
+  server::Control control_;  // has no socket, because requests come from the network of the cluster
 };
 
 }  // namespace sibyl::cli

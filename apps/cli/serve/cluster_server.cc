@@ -74,7 +74,7 @@ std::optional<asio::ip::tcp::endpoint> endpoint_of(const std::string& address) {
 std::map<cluster::MemberId, std::vector<std::string>> tokens_of(const cluster::State& state) {
   std::map<cluster::MemberId, std::vector<std::string>> tokens;
   const storage::TokenShards map(state.settings.shards);
-  const uint32_t first = state.settings.shards == 1 ? 0 : 1;  // the meta shard has no range
+  const uint32_t first = state.settings.shards == 1 ? 0 : 1;  // the meta shard has no token range
   for (uint32_t shard = first; shard < state.shards.size(); ++shard)
     tokens[state.shards[shard].owner].push_back(std::to_string(map.tokens_of(shard).last));
   return tokens;
@@ -87,7 +87,7 @@ std::vector<engine::ClusterNode> nodes_of(const cluster::State& state) {
     const auto endpoint = endpoint_of(member.address);
     if (!endpoint || member.is_preparing) continue;
     const auto own = tokens.find({name, member.incarnation});
-    if (member.is_leaving && own == tokens.end()) continue;  // the member has handed everything over
+    if (member.is_leaving && own == tokens.end()) continue;  // the member has handed over all its shards
     nodes.push_back({.host_id = host_id_of(name),
                      .data_center = member.data_center,
                      .rack = member.rack,

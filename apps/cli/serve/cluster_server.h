@@ -72,7 +72,7 @@ class ClusterServer {
   const std::string& name() const { return name_.unique(); }
   // The address at which clients will find this server.
   const std::string& address() const { return address_; }
-  // How many shards it has open.
+  // The number of shards that this server has open.
   size_t open_shards() const;
 
  private:
@@ -94,14 +94,14 @@ class ClusterServer {
   const Options options_;
   const ServerName name_;
   const std::string host_;     // numeric, for clients and other servers
-  const std::string address_;  // with the port, for clients
+  const std::string address_;  // the address for clients, with the port
   const cluster::Settings settings_;
   std::atomic<bool> has_joined_ = false, is_stopping_ = false;
 
   mutable base::Mutex mutex_;
   std::vector<engine::ClusterNode> nodes_ SIBYL_GUARDED_BY(mutex_);  // with this one
   bool is_leaving_ SIBYL_GUARDED_BY(mutex_) = false;
-  // Replaced only before the server has joined.
+  // Is replaced only before the server has joined.
   std::shared_ptr<ClusterMember> member_ SIBYL_GUARDED_BY(mutex_);
 
   // Announcements of other servers go to the engine, and are kept until it is open.
@@ -116,7 +116,7 @@ class ClusterServer {
   std::unique_ptr<RunningServer> running_;
   std::unique_ptr<ClusterStatements> statements_;
   std::unique_ptr<ClusterOperations> operations_;
-  std::vector<engine::ClusterNode> shown_;  // those that clients know
+  std::vector<engine::ClusterNode> shown_;  // the nodes that clients know
   cluster::ThreadExecutor jobs_;
 };
 

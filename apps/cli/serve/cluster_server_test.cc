@@ -65,7 +65,7 @@ struct Started {
   std::unique_ptr<ClusterServer> server;
   uint16_t port = 0;
   std::atomic<bool> serves = false, has_left = false;
-  std::mutex mutex;  // guards the two below
+  std::mutex mutex;  // guards the two members below
   std::string lost;
   std::vector<std::string> clients;  // names of its connections to the storage
 
@@ -77,7 +77,7 @@ struct Started {
 
 class ClusterServerTest : public testing::Test {
  protected:
-  // Long enough that a server on a busy machine keeps its lease.
+  // Long enough that a server on a busy machine does not lose its lease.
   static constexpr std::chrono::milliseconds lease{5'000};
 
   void create(uint32_t shards) {
@@ -201,7 +201,7 @@ TEST_F(ClusterServerTest, SeveralServersServeOneDatabase) {
   for (const auto& client : clients)
     EXPECT_EQ(number(*client, "SELECT count(*) FROM ks.t", types::Kind::bigint), keys);
 
-  // Each condition holds once, whichever server evaluates it.
+  // Each of these conditions is true once, whichever server evaluates it.
   for (int key = 100; key < 110; ++key) {
     const std::string text = fmt::format("INSERT INTO ks.t (k, v) VALUES ({}, 'x') IF NOT EXISTS", key);
     int applied = 0;
@@ -311,12 +311,12 @@ TEST_F(ClusterServerTest, AServerThatIsCutOffAnswersNoReadsOnceItsLeaseHasExpire
   EXPECT_THAT(value(*connection, select(1)), HasSubstr("lost its lease"));
   EXPECT_EQ(value(*other, select(1)), "two");
 
-  // It learns that it was removed as soon as it reaches the storage again.
+  // The first server learns that it was removed as soon as it reaches the storage again.
   set_cut_off(*first, false);
   EXPECT_TRUE(wait_for([&] { return first->is_lost(); }));
 }
 
-// The ports of a server and of the others.
+// Returns the ports that a server shows: its own, and the ports of the others.
 std::vector<int64_t> shown(client::Connection& connection) {
   std::vector<int64_t> ports;
   for (const char* text : {"SELECT rpc_port FROM system.local", "SELECT native_port FROM system.peers_v2"}) {
@@ -328,7 +328,7 @@ std::vector<int64_t> shown(client::Connection& connection) {
   return ports;
 }
 
-// The tokens in the first row, as many as there are.
+// The number of tokens in the first row.
 size_t token_count(client::Connection& connection, const char* table) {
   auto result = connection.query(fmt::format("SELECT tokens FROM system.{}", table));
   client::Row row;
@@ -446,14 +446,14 @@ TEST_F(ClusterServerTest, StatusShowsServersAndShards) {
     EXPECT_GE(server.at("log").at("last_segment").to_number<int64_t>(), 0);
     records += server.at("log").at("sequence").to_number<int64_t>();
   }
-  EXPECT_GT(records, 0);  // the catalogue was made
+  EXPECT_GT(records, 0);  // the catalogue was created
   ASSERT_EQ(status->at("shards").as_array().size(), 4u);
   const auto& shard = status->at("shards").as_array().at(0).as_object();
   EXPECT_GT(shard.at("files").to_number<int64_t>(), 0);
   EXPECT_THAT(cluster_status_text(*status), HasSubstr(servers[0]->server->address()));
 }
 
-// The console of a server shows these.
+// The console of a server shows what the observer returns.
 TEST_F(ClusterServerTest, AnObserverShowsLogsTokensAndSilentServers) {
   create(5);
   const auto servers = start_many(2);
@@ -519,7 +519,7 @@ TEST_F(ClusterServerTest, FlushAndCompactReachEveryShardAlthoughTheyMove) {
   ASSERT_TRUE(flushed) << flushed.error().text();
   EXPECT_TRUE(wait_for([&] { return unflushed_shards() == 0; }));
 
-  // Half of the shards move to another server meanwhile.
+  // Half of the shards move to another server while the build runs.
   servers.push_back(start());
   const base::Status compacted = (*calls)->run_on_shards("compact", {{"table", "ks.t"}});
   EXPECT_TRUE(compacted) << compacted.error().text();
@@ -558,7 +558,8 @@ TEST_F(ClusterServerTest, StatusAddsUpWhatServersCount) {
   EXPECT_THAT(servers_status_text(*status), HasSubstr("ks.t"));
 }
 
-// Each server counts what runs there. What is shown is the sum, also of servers that have stopped since.
+// Each server counts what runs there. The tables show the sum, which includes servers that have stopped
+// since.
 TEST_F(ClusterServerTest, StatisticsAreOfAllServersAndSurviveThem) {
   create(5);
   auto servers = start_many(2);
@@ -593,7 +594,7 @@ TEST_F(ClusterServerTest, StatisticsAreOfAllServersAndSurviveThem) {
   EXPECT_EQ(counted(*client, "partitions", of_table), 40);
 }
 
-// Statements of one client over all servers, one after another, until it is destroyed.
+// Runs statements of one client on all servers, one after another, until it is destroyed.
 class Writer {
  public:
   Writer(std::vector<std::unique_ptr<client::Connection>> clients,
@@ -680,7 +681,7 @@ TEST_F(ClusterServerTest, ASnapshotIsOfOneMomentAndBecomesAnotherCluster) {
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().message(), "Snapshot first exists already");
 
-  // What the cluster does later does not reach the snapshot.
+  // Later changes of the cluster do not reach the snapshot.
   run(*client, "TRUNCATE ks.t");
   ASSERT_TRUE((*calls)->run_on_shards("compact", {}));
   const auto store = objects_.connect();
@@ -696,7 +697,8 @@ TEST_F(ClusterServerTest, ASnapshotIsOfOneMomentAndBecomesAnotherCluster) {
   ASSERT_TRUE(restored) << restored.error().text();
   EXPECT_THAT(restore_cluster_snapshot(*store, *snapshot, *restored_store, "rados:other").error().text(),
               HasSubstr("rados:other has a cluster already"));
-  // The log of a server that dies there must be replayed, although the files name positions in logs of the former cluster.
+  // The log of a server that dies in the restored cluster must be replayed, although the files name positions
+  // in logs of the former cluster.
   const auto first = start(other);
   settle({first.get()});
   const auto writer = connect(*first);
@@ -821,7 +823,7 @@ TEST_F(ClusterServerTest, AnAbandonedSnapshotHoldsNothingUp) {
   run(*client, insert(2, "x"));
   ASSERT_EQ(step("snapshot stop", "d"), "done");
   ASSERT_EQ(step("snapshot cut", "d"), "done");
-  server->server->leave();  // its shards are free once the attempt has expired
+  server->server->leave();  // the server can leave once the attempt has expired
   EXPECT_TRUE(wait_for([&] { return server->has_left.load(); }));
 }
 

@@ -43,7 +43,7 @@ ClusterStatements::~ClusterStatements() {
   member_.network().handle(cluster::Method::execute, {}, 0);
   member_.network().handle(cluster::Method::define, {}, 0);
   member_.network().handle(cluster::Method::commit, {}, 0);
-  service_.reset();  // before the pool, which runs the waiting tasks
+  service_.reset();  // destroyed before the pool, which runs the waiting tasks
 }
 
 }  // namespace sibyl::cli

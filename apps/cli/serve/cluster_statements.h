@@ -1,4 +1,5 @@
-// Statements of a server of a cluster: those of its clients that run at other servers, and those of other servers that run here.
+// Statements of a server of a cluster: statements of its clients that run at other servers, and statements of
+// other servers that run here.
 #pragma once
 
 #include <memory>

@@ -39,7 +39,7 @@ std::optional<int> digit_of(char c) {
   return std::nullopt;
 }
 
-// Other text gives nothing: such a record is not read.
+// Returns nothing for text that is not hexadecimal: such a record is not read.
 Bytes from_hex(const std::string& text) {
   Bytes bytes;
   for (size_t i = 0; i + 1 < text.size(); i += 2) {

@@ -104,14 +104,14 @@ void RunningServer::begin_observing() {
 void RunningServer::stop() {
   if (!engine_) return;
   if (server_ && hooks_.on_stop) hooks_.on_stop();
-  engine::stop_compacting(*engine_);  // so that the control socket does not wait for an operator's compaction
+  engine::stop_compacting(*engine_);  // the control socket must not wait for an operator's compaction
   control_.stop();
   if (server_) {
     if (console_) console_->detach();
     server_->stop(drain_timeout);
     server_.reset();
   }
-  console_.reset();  // waits for its requests, which use the engine
+  console_.reset();  // the console waits for its requests, which use the engine
   if (is_hooked_ && hooks_.on_close) hooks_.on_close();
   if (const auto flushed = engine_->flush(); !flushed) spdlog::error("flush: {}", flushed.error().message());
   engine_.reset();

@@ -19,7 +19,7 @@ namespace sibyl::cli {
 
 class RunningServer {
  public:
-  enum class Stage : uint8_t { database, server };  // what could not be opened or started
+  enum class Stage : uint8_t { database, server };  // the part that could not be opened or started
   struct Failure {
     Stage stage = Stage::database;
     base::Error error;
@@ -36,7 +36,7 @@ class RunningServer {
     std::function<base::Result<boost::json::object>()> show_cluster;
   };
 
-  // Blocks until the server answers. `settings` are those that the console shows.
+  // Blocks until the server answers. `settings` are the settings that the console shows.
   static std::expected<std::unique_ptr<RunningServer>, Failure> start(Configuration configuration,
                                                                       boost::json::array settings,
                                                                       Hooks hooks = {});
@@ -61,7 +61,7 @@ class RunningServer {
 
   Configuration configuration_;
   const Hooks hooks_;
-  bool is_hooked_ = false;  // on_close must be called
+  bool is_hooked_ = false;  // on_close must still be called
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<console::Console> console_;  // nullptr: off
   std::unique_ptr<server::Server> server_;

@@ -108,7 +108,7 @@ TEST_F(SecurityLogTest, AFileSizeLimitFailsOnlyWrites) {
   EXPECT_EQ(failed->details().consistency, static_cast<uint16_t>(client::Consistency::local_quorum));
   EXPECT_EQ(failed->details().failures, 1);
   EXPECT_EQ(connection->query("SELECT v FROM ks.t WHERE k = 1")->row_count(), 1u);
-  // With this limit no write succeeds, and the server still runs.
+  // With this limit, no write to a file succeeds, but the server still runs.
   limit.rlim_cur = 10;
   ASSERT_EQ(::prlimit(server->pid(), RLIMIT_FSIZE, &limit, nullptr), 0);
   for (int i = 0; i < 20; ++i)

@@ -70,7 +70,7 @@ sigset_t block_signals() {
   sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit fails with EFBIG
+  std::signal(SIGXFSZ, SIG_IGN);  // then a write beyond the limit fails with EFBIG
   return signals;
 }
 

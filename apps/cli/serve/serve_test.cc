@@ -59,7 +59,7 @@ TEST_F(ServeTest, TooFewFileDescriptorsAreAnError) {
     const std::string statement =
         "CREATE KEYSPACE IF NOT EXISTS k WITH replication = {'class': 'SimpleStrategy', "
         "'replication_factor': 1}";
-    // The shell itself needs about ten.
+    // The shell itself needs about ten descriptors.
     const int status = std::system(fmt::format("echo \"{}\" | (ulimit -n {}; exec {} {}) > {} 2>&1",
                                                statement, limit, sibyl_binary, arguments, errors)
                                        .c_str());

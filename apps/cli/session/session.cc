@@ -32,7 +32,8 @@ std::optional<Address> parse_address(std::string_view text) {
     const std::string_view rest = text.substr(close + 1);
     if (!rest.empty() && (rest[0] != ':' || rest.size() == 1)) return std::nullopt;
     if (!rest.empty()) port = rest.substr(1);
-  } else if (std::count(text.begin(), text.end(), ':') == 1) {  // several: an IPv6 address without a port
+    // With several colons, it is an IPv6 address without a port.
+  } else if (std::count(text.begin(), text.end(), ':') == 1) {
     const size_t colon = text.find(':');
     host = text.substr(0, colon);
     port = text.substr(colon + 1);

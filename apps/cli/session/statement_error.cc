@@ -14,7 +14,7 @@ namespace {
 
 using base::ErrorCode;
 
-constexpr size_t longest_line = 160;  // of a statement's line; longer lines are cut around the caret
+constexpr size_t longest_line = 160;  // length of a statement's line; more is cut around the caret
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;

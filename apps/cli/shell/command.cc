@@ -93,7 +93,7 @@ int run_program(const Arguments& arguments, const shell::ProgramCall& call) {
   add("--ssl-certificate", server.tls.certificate_file);
   add("--ssl-key", server.tls.key_file);
   if (!server.tls.verify) words.emplace_back("--ssl-no-verify");
-  // Not as an argument, which other users of the machine could see.
+  // The password is passed in the environment, because other users of the machine could see an argument.
   setenv("SIBYL_PASSWORD", (call.user.empty() ? server.password : call.password).c_str(), 1);
 
   std::vector<char*> argv;

@@ -1,4 +1,4 @@
-// Shell: its own commands. Their names and texts are those of cqlsh, so that habits and scripts carry over.
+// The shell's own commands. Their names and texts are cqlsh's, so that habits and scripts carry over.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -124,7 +124,7 @@ std::vector<Candidate> Completer::run() {
   } else if (before_[0].kind == Token::Kind::word && parse_command(before_[0].text)) {
     if (!(back(0).is('.') && name_places())) command_arguments();
   } else if (name_places() || definitions()) {
-    // these calls have added the candidates
+    // each of these calls has added the candidates
   } else if (begins("SELECT")) {
     select();
   } else if (begins("INSERT")) {

@@ -12,7 +12,7 @@ namespace sibyl::cli::shell {
 
 struct Candidate {
   std::string text;   // replaces the word at the cursor
-  char follow = ' ';  // inserted after it when it is the only candidate; 0: nothing
+  char follow = ' ';  // inserted after the word when it is the only candidate; 0: nothing is inserted
   bool operator==(const Candidate&) const = default;
 };
 

@@ -18,7 +18,7 @@ constexpr const char* copy_syntax =
 
 struct CopyOption {
   std::string_view name;
-  const char* flag;  // of `sibyl import` and `sibyl export`; nullptr: without effect
+  const char* flag;  // the flag of `sibyl import` and `sibyl export`; nullptr: the option has no effect
   bool imports = true, exports = true;
 };
 constexpr std::array copy_options = {
@@ -94,7 +94,7 @@ class CopyParser {
     return types::quote_identifier(keyspace) + "." + types::quote_identifier(table);
   }
 
-  // Separated by commas; empty: all.
+  // Returns the columns, separated by commas; empty: all columns.
   base::Result<std::string> column_names() {
     std::string names;
     if (!take('(')) return names;

@@ -31,7 +31,7 @@ void catch_interrupts() {
   struct sigaction action{};
   action.sa_handler = on_interrupt;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, nullptr);  // without SA_RESTART, so that waiting for a key ends as well
+  sigaction(SIGINT, &action, nullptr);  // without SA_RESTART, so that the signal ends waiting for a key too
 }
 
 int interrupts() {

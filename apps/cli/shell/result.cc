@@ -27,7 +27,7 @@ std::string json_string(std::string_view text) {
   return types::to_json(*types::scalar(types::Kind::text), text);
 }
 
-// The value as text for programs: without escapes, and text without quotes.
+// Returns the value as text for programs: without escapes, and text without quotes.
 std::string plain_value(const types::Type& type, std::string_view bytes) {
   if (type.kind() == types::Kind::text || type.kind() == types::Kind::ascii) return std::string(bytes);
   return types::to_display(type, bytes);
@@ -39,7 +39,7 @@ size_t find_column(const StatementResult& result, std::string_view name) {
   return i;
 }
 
-// The text of a column in a row; empty if the column or the value is missing.
+// Returns the text of a column in a row; empty if the column or the value is missing.
 std::string text_at(const StatementResult& result, const ResultRow& row, std::string_view column) {
   const size_t i = find_column(result, column);
   if (i >= row.size() || !row[i]) return {};

@@ -50,7 +50,7 @@ class ResultPrinter {
   const SchemaNames& names_;
   std::vector<size_t> widths_;
   size_t row_count_ = 0;
-  bool conditional_ = false;  // result of a statement with IF: has no row count, as in cqlsh
+  bool conditional_ = false;  // the result is of a statement with IF, so it has no row count, as in cqlsh
 };
 
 // Returns the text of a DESCRIBE result, as in cqlsh. `what` is the word after DESCRIBE. If a keyspace is in

@@ -11,7 +11,7 @@ namespace sibyl::cli::shell {
 struct Token {
   enum class Kind { word, quoted_name, string, number, symbol };
   Kind kind = Kind::symbol;
-  std::string text;  // words as written, quoted names without quotes
+  std::string text;  // the word as written; the name without quotes
   size_t start = 0, end = 0;
 
   bool is(std::string_view keyword) const;  // ignores case

@@ -38,7 +38,7 @@ const std::vector<std::string_view>& command_names();
 
 struct Statement {
   std::string text;      // from the first word, without preceding comments
-  size_t offset = 0;     // of `text` in the script
+  size_t offset = 0;     // offset of `text` in the script
   size_t end = 0;        // start of the text that follows
   bool complete = true;  // false for a last statement that needs more input
 };

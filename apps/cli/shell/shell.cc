@@ -41,7 +41,7 @@ char read_key() {
   tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
   char key = 0;
   const ssize_t count = ::read(STDIN_FILENO, &key, 1);
-  if (count == 1 && key == '\033') {  // arrow and function keys send more than one byte
+  if (count == 1 && key == '\033') {  // arrow and function keys send several bytes
     std::array<char, 16> rest;
     pollfd waiting{STDIN_FILENO, POLLIN, 0};
     if (poll(&waiting, 1, 0) > 0 && ::read(STDIN_FILENO, rest.data(), rest.size()) < 0) key = 0;
@@ -85,8 +85,9 @@ bool Shell::flush() {
   const int why = std::exchange(write_error_, 0);
   if (why == 0) return true;
   std::clearerr(target);
-  exiting_ = exiting_ || !options_.interactive;  // the output of all further statements would be lost
-  if (why == EPIPE) return false;                // the reader of the pipe has closed it
+  // Without this, the output of all further statements would be lost.
+  exiting_ = exiting_ || !options_.interactive;
+  if (why == EPIPE) return false;  // the reader of the pipe has closed the pipe
   failed_ = true;
   const std::string name = capture_ != nullptr ? "'" + capture_name_ + "'" : "the output";
   std::fputs(fmt::format("Could not write {}: {}\n", name, std::strerror(why)).c_str(), errors_);

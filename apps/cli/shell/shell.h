@@ -19,7 +19,7 @@ namespace sibyl::cli::shell {
 // A command line of this program. For COPY.
 struct ProgramCall {
   std::vector<std::string> arguments;
-  std::string user, password;  // empty: those that the shell was started with
+  std::string user, password;  // empty: the shell's own user and password are used
 };
 
 struct ShellOptions {
@@ -54,7 +54,7 @@ class Shell {
  private:
   struct Origin {
     std::string name;  // empty: the command line or the terminal
-    size_t line = 1;   // of the statement's first line
+    size_t line = 1;   // number of the statement's first line
   };
 
   // --- shell.cc: statements
@@ -72,7 +72,7 @@ class Shell {
   bool print_trace(const Bytes& id);
   StatementOptions statement_options() const;
   bool report(const base::Error& error, std::string_view statement, const Origin& origin);
-  void print(std::string_view text);  // results; go to the file when CAPTURE is on
+  void print(std::string_view text);  // prints results, which go to the file when CAPTURE is on
   void say(std::string_view text);    // messages of the shell itself
   void write(std::string_view text, std::FILE* target);
   // Returns false if a write since the last call failed, after reporting it. A script ends then.
@@ -114,11 +114,11 @@ class Shell {
   int32_t page_size_;
   bool expand_ = false;
   bool tracing_ = false;
-  int write_error_ = 0;  // the first since flush(), as errno
+  int write_error_ = 0;  // the first write error since flush(), as errno
   bool failed_ = false;
   bool exiting_ = false;
   size_t source_depth_ = 0;
-  std::string user_, password_;  // of the last LOGIN
+  std::string user_, password_;  // user and password of the last LOGIN
 };
 
 }  // namespace sibyl::cli::shell

@@ -200,7 +200,7 @@ TEST_F(ShellTest, StreamsRunStatementsAsTheyArrive) {
   ASSERT_EQ(pipe(ends), 0);
   Shell shell(session, {}, out.file(), errors.file());
   const std::string script = "SELECT 1;\n" + std::string(100'000, ' ') + "SELECT\n2;\nDESC keyspaces";
-  // More than the capacity of a pipe. A child process writes it, so that neither side blocks the other.
+  // The input is larger than a pipe. A child process writes it, so that neither side blocks the other.
   const pid_t writer = fork();
   if (writer == 0) {
     close(ends[0]);
