@@ -135,7 +135,7 @@ void make_directories(const std::string& stopped, const std::string& killed) {
     auto engine = open(stopped);
     if (!engine) fail(engine.error().text());
     fill(**engine);
-    copy_directory(stopped, killed);  // as soon as the last write was acknowledged
+    copy_directory(stopped, killed);  // copied as soon as the last write was acknowledged
   }
   // The server allocates the reserve a tenth of a second after it starts. All cases share the reserves made
   // here.
@@ -278,7 +278,7 @@ void report_progress(const std::vector<Case>& cases, size_t at) {
 // Runs cases until all are done, or one kills the process.
 void work(const std::vector<Case>& cases, Progress& progress, size_t job, const std::string& scratch) {
   spdlog::set_level(spdlog::level::off);
-  for (size_t done = 0; done < 20'000; ++done) {  // what cases leak stays bounded
+  for (size_t done = 0; done < 20'000; ++done) {  // limits the memory that cases leak
     const size_t at = progress.next++;
     if (at >= cases.size()) break;
     progress.running[job] = at + 1;

@@ -260,7 +260,7 @@ TEST_F(Engines, BatchesGoToAllOwners) {
   const auto faults = execute::check_index_maintenance(*engines_.at(0).schema(), engines_.at(0).store(), 0);
   ASSERT_TRUE(faults.has_value()) << faults.error().text();
   EXPECT_EQ(*faults, std::vector<std::string>{});
-  // One after the other, each as soon as the one before is complete.
+  // Batches are sent one after the other, each as soon as the one before is complete.
   for (int i = 0; i < 150; ++i) engines_.must(0, batch_of("BEGIN UNLOGGED BATCH", 10, i));
   const auto intents = engines_.at(0).store().iterate(row::table_begin(engine::intents_table_id),
                                                       row::table_end(engine::intents_table_id));

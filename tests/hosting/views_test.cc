@@ -213,7 +213,7 @@ TEST_F(Views, AreBuiltWhileShardsMove) {
   await("no records", [&] { return count(1, engine::view_builds_table_id) == 0; });
 }
 
-// A shard that was on its way when its former and its next owner looked for such records.
+// A shard moves while both its former and its next owner look for such records.
 TEST_F(Views, RecordsOfBuildsAreErasedInShardsThatArriveLater) {
   start_with_view();
   await("no records", [&] { return count(1, engine::view_builds_table_id) == 0; });
@@ -229,7 +229,8 @@ TEST_F(Views, RecordsOfBuildsAreErasedInShardsThatArriveLater) {
   await("no records", [&] { return count(1, engine::view_builds_table_id) == 0; });
 }
 
-// The server that has written a base row dies before it has told the owner of the view row. The next owner of the base row does.
+// The server that has written a base row dies before it has renewed the view row at its owner. The next owner
+// of the base row renews it.
 TEST_F(Views, AreRenewedByTheNextOwnerOfTheBaseRow) {
   start_with_view();
   const int k = key_at(0), old_v = key_at(1), new_v = key_at(1, old_v + 1);
@@ -307,7 +308,7 @@ TEST_F(Views, AnOldIntentBringsNothingBack) {
   engines_.must(0, fmt::format("DELETE FROM t WHERE k = {}", kept));
   apply_again();
   EXPECT_TRUE(engines_.rows(1, "SELECT * FROM w").empty());
-  // Of a view that does not exist any more.
+  // An intent of a view that does not exist any more.
   engines_.must(0, "DROP MATERIALIZED VIEW w");
   apply_again();
 }
@@ -362,7 +363,7 @@ TEST_F(Views, AreNotDerivedWithAnOldSchema) {
     EXPECT_TRUE(records.has_value()) << records.error().text();
     return records ? std::move(*records) : execute::ViewRecords();
   };
-  // It has no value in the new column.
+  // The row has no value in the new column.
   EXPECT_FALSE(derive(view_before, table_before).needs_newer_schema);
   engines_.must(0, "UPDATE t SET y = 'new' WHERE k = 1");
   EXPECT_TRUE(derive(view_before, table_before).needs_newer_schema);
@@ -392,7 +393,7 @@ class Tickets : public testing::Test {
     EXPECT_TRUE(ticket.has_value()) << ticket.error().text();
     return ticket.value_or(0);
   }
-  // Whether it was accepted.
+  // Returns true if the put was accepted.
   bool put(ViewTickets& tickets, uint64_t ticket, const Bytes& key, std::optional<Bytes> value) {
     const auto refused = tickets.put(ticket, {{key, std::move(value)}});
     EXPECT_TRUE(refused.has_value()) << refused.error().text();
@@ -415,7 +416,7 @@ TEST_F(Tickets, AnEarlierOneNeverReplacesALaterOne) {
   EXPECT_FALSE(put(tickets, third, key, "third"));  // a copy of the message
   EXPECT_EQ(value_of(key, owner), "none");
   EXPECT_EQ(tickets.size(), 0u);
-  // Of several rows, those are refused that another server has renewed meanwhile.
+  // If several rows are put, only those that another server has renewed meanwhile are refused.
   const Bytes other = key_of("b");
   const auto both = tickets.issue({key, other});
   ASSERT_TRUE(both.has_value());
