@@ -1,4 +1,5 @@
-// Point reads and durable writes in one process: Sibyl's C++ API, SQLite and RocksDB, on the same keys and values.
+// Point reads and durable writes in one process: Sibyl's C++ API, SQLite and RocksDB, on the same keys and
+// values.
 //
 //   embedded_benchmark [DIRECTORY] [KEYS] [READS] [WRITES]
 //

@@ -1,5 +1,5 @@
-// Breaks a rule of base/mutex.h unless LOCKED is defined. Compiled only by cmake/thread_safety.cmake, which proves with it
-// that the check of locks can fail.
+// Breaks a rule of base/mutex.h unless LOCKED is defined. Compiled only by cmake/thread_safety.cmake, which
+// proves with it that the check of locks can fail.
 #include "base/mutex.h"
 
 class Counter {

@@ -1,7 +1,7 @@
 // Shared by the commands of the binary.
 //
-// Each command has a function add_X_command() in a folder of its own, which adds the command to the command line.
-// The command runs in its callback, which throws CLI::RuntimeError if the exit status is not 0.
+// Each command has a function add_X_command() in a folder of its own, which adds the command to the command
+// line. The command runs in its callback, which throws CLI::RuntimeError if the exit status is not 0.
 #pragma once
 
 namespace sibyl::cli {

@@ -8,9 +8,9 @@
 
 namespace sibyl::base {
 
-// Returns the error with which the statement on this thread must end instead of allocating `bytes` and working for about
-// `nanos` (statement.h). The memory is not reserved: allocate it at once, under UnlimitedMemory. Succeeds outside of
-// statements.
+// Returns the error with which the statement on this thread must end instead of allocating `bytes` and
+// working for about `nanos` (statement.h). The memory is not reserved: allocate it at once, under
+// UnlimitedMemory. Succeeds outside of statements.
 Status admit(size_t bytes, int64_t nanos);
 
 }  // namespace sibyl::base

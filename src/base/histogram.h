@@ -10,8 +10,8 @@
 
 namespace sibyl::base {
 
-// 2^fraction_bits buckets for each power of two: values of one bucket differ by less than 1 / 2^fraction_bits of the
-// smallest. Values from 2^end_exponent on are in the last bucket.
+// 2^fraction_bits buckets for each power of two: values of one bucket differ by less than 1 / 2^fraction_bits
+// of the smallest. Values from 2^end_exponent on are in the last bucket.
 template <unsigned fraction_bits, unsigned end_exponent>
 struct LogLinearBuckets {
   static constexpr size_t per_power = size_t{1} << fraction_bits;

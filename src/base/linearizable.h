@@ -1,7 +1,7 @@
 // For tests: checks that a history of concurrent operations is linearizable.
 //
-// A history is linearizable if each operation can be assigned one moment between its call and its return, such that running
-// the operations in that order on one thread gives the same results.
+// A history is linearizable if each operation can be assigned one moment between its call and its return,
+// such that running the operations in that order on one thread gives the same results.
 #pragma once
 
 #include <algorithm>
@@ -78,8 +78,8 @@ class Events {
 // operation)` executes the operation in this state. It returns true, and updates the state, if the result is
 // the recorded one. States are ordered by operator<.
 //
-// Searches for a valid order with Wing and Gong's algorithm and Lowe's memoisation. In the worst case the time is
-// exponential in the number of concurrent operations.
+// Searches for a valid order with Wing and Gong's algorithm and Lowe's memoisation. In the worst case the
+// time is exponential in the number of concurrent operations.
 template <typename Operation, typename State, typename Step>
 bool is_linearizable(std::span<const Operation> history, State state, Step step) {
   struct Taken {

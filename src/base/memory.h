@@ -6,10 +6,11 @@
 //  1. The total counts blocks of 1 KiB and more, in all threads, plus the small blocks of running
 //     statements. Threads report in steps of 64 KiB, so the total lags by up to that much per thread.
 //  2. The memory of a statement is counted as allocations minus releases of its thread since it began.
-//  3. When a statement exceeds its limit, or the total exceeds its own, the statement's next allocation throws
-//     StatementEnded (statement.h). Outside of statements memory is counted but never refused.
-//  4. Freed blocks leave holes in malloc's heaps, so the process may have more memory resident than it uses. When
-//     that exceeds its limit although free pages were returned to the system, statements are refused as in 3.
+//  3. When a statement exceeds its limit, or the total exceeds its own, the statement's next allocation
+//     throws StatementEnded (statement.h). Outside of statements memory is counted but never refused.
+//  4. Freed blocks leave holes in malloc's heaps, so the process may have more memory resident than it uses.
+//     When that exceeds its limit although free pages were returned to the system, statements are refused as
+//     in 3.
 #pragma once
 
 #include <cstddef>

@@ -5,8 +5,8 @@
 //   void take_job() SIBYL_REQUIRES(mutex_);            // callers must hold it
 //   void submit(Job job) SIBYL_EXCLUDES(mutex_);       // callers must not hold it: it is locked inside
 //
-// Code of this project uses these types instead of those of the standard library, which clang cannot check. With
-// other compilers the attributes are empty. The check is built by the preset `thread-safety`.
+// Code of this project uses these types instead of those of the standard library, which clang cannot check.
+// With other compilers the attributes are empty. The check is built by the preset `thread-safety`.
 //
 // The analysis examines one function at a time. It does not know that a lambda is called with a mutex held,
 // so CondVar has no predicates: wait in a loop.
@@ -72,8 +72,8 @@ class SIBYL_THREAD_SAFETY(capability("mutex")) SharedMutex {
   std::shared_mutex mutex_;
 };
 
-// Holds a Mutex, or a SharedMutex as its writer, until the end of the scope. unlock() and lock() may interrupt
-// that.
+// Holds a Mutex, or a SharedMutex as its writer, until the end of the scope. unlock() and lock() may
+// interrupt that.
 template <typename Lockable>
 class SIBYL_THREAD_SAFETY(scoped_lockable) MutexLock {
  public:

@@ -225,8 +225,8 @@ class PersistentMap {
   size_t size_ = 0;
 };
 
-// Calls visit(key, old, new), in key order, for each key whose values differ. nullptr: there is no such entry.
-// Takes logarithmic time for each change between a map and a changed copy of it.
+// Calls visit(key, old, new), in key order, for each key whose values differ. nullptr: there is no such
+// entry. Takes logarithmic time for each change between a map and a changed copy of it.
 template <typename Key, typename Value, typename Visit>
 void compare_maps(const PersistentMap<Key, Value>& before, const PersistentMap<Key, Value>& after,
                   Visit visit) {

@@ -43,8 +43,8 @@ uint64_t count_entries(const std::string& folder) {
   return count;
 }
 
-// User and system time in the text of a `stat` file; nullopt if it is not one. The name, in parentheses, may contain
-// any characters. The fields after it are numbers; utime and stime are fields 14 and 15.
+// User and system time in the text of a `stat` file; nullopt if it is not one. The name, in parentheses, may
+// contain any characters. The fields after it are numbers; utime and stime are fields 14 and 15.
 std::optional<double> cpu_seconds_in(const std::string& stat) {
   const size_t after_name = stat.rfind(')');
   if (after_name == std::string::npos) return std::nullopt;

@@ -14,12 +14,13 @@ namespace sibyl::cluster {
 // limited.
 inline constexpr size_t max_balancing_moves = 4;
 
-// Returns the mutation by which `self` improves the state, or nullopt if there is nothing to do or `self` is neither
-// the leader nor may become it. `expired` names members whose leases have expired, as far as `self` knows; `tag` is the
-// new tag, unique.
+// Returns the mutation by which `self` improves the state, or nullopt if there is nothing to do or `self` is
+// neither the leader nor may become it. `expired` names members whose leases have expired, as far as `self`
+// knows; `tag` is the new tag, unique.
 //
 //  1. If there is no leader or it has expired, `self` becomes the leader.
-//  2. Expired members are removed, and their shards get a new epoch and a live owner, which has to replay their logs.
+//  2. Expired members are removed, and their shards get a new epoch and a live owner, which has to replay
+//     their logs.
 //  3. Members that are still preparing get shards only if there are no others.
 //  4. A shard that another member should own gets that member as `next`, and its owner hands it over.
 //

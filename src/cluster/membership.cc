@@ -142,7 +142,8 @@ void Membership::finish_attempt() {
                       }));
 }
 
-// The guard refused the attempt: either an earlier copy of it was applied, or another member changed the state.
+// The guard refused the attempt: either an earlier copy of it was applied, or another member changed the
+// state.
 void Membership::check_attempt() {
   Read entry;
   entry.named_entries = {member_entry(id_.name)};

@@ -1,5 +1,5 @@
-// One server's membership in a cluster: it joins, renews its lease, observes the others, acts as the leader when it is
-// elected, and leaves.
+// One server's membership in a cluster: it joins, renews its lease, observes the others, acts as the leader
+// when it is elected, and leaves.
 //
 // Leases depend only on the clocks of the members:
 //
@@ -34,7 +34,8 @@ namespace sibyl::cluster {
 class Membership {
  public:
   struct Options {
-    // REQUIRES: no other running server has this name. A server that joins replaces an earlier one of its name.
+    // REQUIRES: no other running server has this name. A server that joins replaces an earlier one of its
+    // name.
     std::string name;
     uint64_t incarnation = 0;  // REQUIRES: this number was never used before
     std::string address;

@@ -1,8 +1,9 @@
-// The shards that this server owns: it opens those that the state assigns to it and hands over those that should move.
+// The shards that this server owns: it opens those that the state assigns to it and hands over those that
+// should move.
 //
 //  1. A shard is served by one member at a time. Its epoch increases whenever the owner changes.
-//  2. A member opens a shard only when the state names it as the owner. The state names another member only after the
-//     former owner closed the shard, or was removed because its lease had expired.
+//  2. A member opens a shard only when the state names it as the owner. The state names another member only
+//     after the former owner closed the shard, or was removed because its lease had expired.
 //  3. Before a member uses a shard, it prevents writes of former owners: the host raises the epoch that
 //     guards the shard's files, and seals the logs that it has to replay.
 //  4. A planned move: flush while serving, stop serving, flush the rest, close, and then change the owner.
@@ -34,10 +35,11 @@ class ShardHost {
   virtual void open(uint32_t shard, uint64_t epoch, const std::vector<LogPart>& logs, Done done) = 0;
   // Flushes an open shard while it serves requests, so that close() will be short.
   virtual void flush(uint32_t shard, Done done) = 0;
-  // Waits for requests that have started, flushes the rest, and closes. No request starts after this call. If it fails,
-  // the shard stays closed to requests, and close() is called again.
+  // Waits for requests that have started, flushes the rest, and closes. No request starts after this call. If
+  // it fails, the shard stays closed to requests, and close() is called again.
   virtual void close(uint32_t shard, Done done) = 0;
-  // Discards an open, opening or closing shard at once, without writing. Callbacks of earlier calls are not called.
+  // Discards an open, opening or closing shard at once, without writing. Callbacks of earlier calls are not
+  // called.
   virtual void drop(uint32_t shard) = 0;
 };
 

@@ -60,8 +60,8 @@ class Peers {
 
   virtual ~Peers() = default;
 
-  // Returns at once. `reply` is called exactly once, on any thread, perhaps before this returns, and must not block.
-  // REQUIRES: `member` is not this server.
+  // Returns at once. `reply` is called exactly once, on any thread, perhaps before this returns, and must not
+  // block. REQUIRES: `member` is not this server.
   virtual void call(const MemberId& member, Method method, base::Bytes message, Time deadline,
                     Reply reply) = 0;
   // Blocks until the call has ended. REQUIRES: not called by a Reply.

@@ -1,11 +1,11 @@
 // The owners of shards, as far as this server knows: for code that sends requests to owners, and for code
 // that answers them.
 //
-// An answer may be outdated as soon as the caller has it. So a request carries the epoch of its shard, and its receiver
-// decides:
+// An answer may be outdated as soon as the caller has it. So a request carries the epoch of its shard, and
+// its receiver decides:
 //
-//  1. Before it executes anything, the receiver takes ShardedStore::use(shard) and compares ShardedStore::open_epoch(shard) with
-//     the epoch of the request. If they differ, it answers "moved".
+//  1. Before it executes anything, the receiver takes ShardedStore::use(shard) and compares
+//     ShardedStore::open_epoch(shard) with the epoch of the request. If they differ, it answers "moved".
 //  2. It holds the use until its commit is done.
 //  3. After it has read, and before it answers with the data, it asks may_answer(). If not, it answers
 //     "moved" as well, if nothing was written.

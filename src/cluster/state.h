@@ -9,9 +9,9 @@
 //   entry "shard/NUMBER"   Shard
 //   entry "log/MEMBER"     MemberId of a member whose log may exist: set when it joins, erased when the log has been removed
 //
-// Because everything is one object, one guarded mutation can change the leader, remove a member and reassign its
-// shards at once, and a guard on the tag makes it a compare-and-set of the whole state. Renewals of leases change only
-// their member's entry and leave the tag as it is.
+// Because everything is one object, one guarded mutation can change the leader, remove a member and reassign
+// its shards at once, and a guard on the tag makes it a compare-and-set of the whole state. Renewals of
+// leases change only their member's entry and leave the tag as it is.
 #pragma once
 
 #include <chrono>
@@ -119,8 +119,8 @@ inline constexpr const char* state_object = "cluster";
 // with Reason::exists if there is a state already.
 storage::objects::Mutation create_state(const Settings& settings, const std::vector<uint64_t>& epochs = {});
 
-// Reads the whole state as of one moment. The callback receives an error if there is no state, if it was written
-// by another version, or if the storage did not answer.
+// Reads the whole state as of one moment. The callback receives an error if there is no state, if it was
+// written by another version, or if the storage did not answer.
 void read_state(storage::objects::ObjectStore& store, std::function<void(base::Result<State>)> done);
 
 }  // namespace sibyl::cluster

@@ -129,7 +129,8 @@ void Lexer::move_to(uint32_t end) {
 
 LexicalError Lexer::error() const {
   Lexer start(text_);
-  // An invalid character is before the lexer's position, because the lexer has read it. Other problems are at the position.
+  // An invalid character is before the lexer's position, because the lexer has read it. Other problems are at
+  // the position.
   uint32_t where = offset_;
   if (problem_ == Problem::character) {
     do --where;

@@ -386,7 +386,8 @@ void Writer::node(const Negation& node) {
   put("-");
   const size_t start = out_.size();
   operand(*node.of, sign_binding);
-  // Without a space, two signs would start a comment, and a sign before NaN, Infinity or P1D would belong to that literal.
+  // Without a space, two signs would start a comment, and a sign before NaN, Infinity or P1D would belong to
+  // that literal.
   const char first = out_[start];
   const bool clear = first == '(' || first == '"' || first == ':' || first == '?' ||
                      (first >= 'a' && first <= 'z' && first != 'n' && first != 'i');

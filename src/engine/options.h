@@ -39,8 +39,9 @@ struct SharedData {
   // Opens the store over the shards of all servers. The store's hold() decides what this server may change.
   // If open_store is set, connect, name and on_lost are not used.
   std::function<base::Result<std::unique_ptr<storage::Store>>()> open_store;
-  // Called with open_store by the server that has changed the schema or roles. Passes the message to Engine::receive() of every other
-  // live server, and returns when each has returned from it or has lost its lease. Blocks.
+  // Called with open_store by the server that has changed the schema or roles. Passes the message to
+  // Engine::receive() of every other live server, and returns when each has returned from it or has lost its
+  // lease. Blocks.
   std::function<base::Status(const base::Bytes& message)> announce;
 
   std::function<base::Result<std::unique_ptr<storage::objects::ObjectStore>>()> connect;

@@ -1,4 +1,5 @@
-// Keeps the write timestamps of the successive owners of a shared store in order, although their clocks differ.
+// Keeps the write timestamps of the successive owners of a shared store in order, although their clocks
+// differ.
 //
 // A write without a client timestamp gets one from its server's clock. If the next owner's clock were behind,
 // its acknowledged writes would lose against older ones. So an owner stores the highest timestamp that it may

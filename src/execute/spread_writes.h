@@ -17,8 +17,8 @@ struct SpreadBatch {
   bool is_logged = true;     // true: either all of the batch is applied, or nothing
 };
 
-// View rows that must be renewed after a write to their base rows. A record that is committed with that write lists them, so that they are
-// renewed even if this server fails.
+// View rows that must be renewed after a write to their base rows. A record that is committed with that write
+// lists them, so that they are renewed even if this server fails.
 struct ViewIntent {
   base::Bytes key;  // of the record
   std::vector<ViewRow> rows;
@@ -28,8 +28,8 @@ struct ViewIntent {
 class SpreadWrites {
  public:
   virtual ~SpreadWrites() = default;
-  // Returns at once. `done` is called once all of the batch is durable, or with an error. After a timeout, a logged batch is applied
-  // later or never, as a whole.
+  // Returns at once. `done` is called once all of the batch is durable, or with an error. After a timeout, a
+  // logged batch is applied later or never, as a whole.
   virtual void commit(SpreadBatch batch, storage::Store::Done done) = 0;
 
   // Adds the intent to `writes`, which change the base rows of `rows`. Fails if too many view rows wait to be

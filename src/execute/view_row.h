@@ -7,8 +7,9 @@
 
 namespace sibyl::execute {
 
-// A view row that a write to its base row affects. It names both and has no values: they are derived from the base row when the view
-// row is written (index/view_records.h), so it does not matter how often or how late that happens.
+// A view row that a write to its base row affects. It names both and has no values: they are derived from the
+// base row when the view row is written (index/view_records.h), so it does not matter how often or how late
+// that happens.
 struct ViewRow {
   base::Bytes key;       // key of the view row's record
   base::Bytes base_key;  // key of the base row's record

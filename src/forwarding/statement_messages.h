@@ -1,4 +1,5 @@
-// Statements that one server runs for another, and their results, as bytes. They are fuzzed (statement_messages_fuzz.cc).
+// Statements that one server runs for another, and their results, as bytes. They are fuzzed
+// (statement_messages_fuzz.cc).
 #pragma once
 
 #include <cstdint>
@@ -55,7 +56,8 @@ struct StatementAnswer {
   std::optional<base::Error> error;
   execute::ResultSet result;
 
-  // `known`: the result columns that the caller knows as well, because it has the same plan. They are not sent.
+  // `known`: the result columns that the caller knows as well, because it has the same plan. They are not
+  // sent.
   base::Bytes encode(const plan::ResultMetadataPtr& known) const;
   static std::optional<StatementAnswer> decode(base::BytesView bytes, const plan::ResultMetadataPtr& known);
 };

@@ -16,9 +16,9 @@ struct NamingContext {
   std::string_view datacenter = {};  // the server's own; empty: unknown
 };
 
-// Returns the error with a hint if it has none and its message names an unknown keyspace, table, column, type,
-// function, index, property, strategy class or data centre. The message stays. Reads the message, because the same mistakes
-// are reported in many places, each in Cassandra's words.
+// Returns the error with a hint if it has none and its message names an unknown keyspace, table, column,
+// type, function, index, property, strategy class or data centre. The message stays. Reads the message,
+// because the same mistakes are reported in many places, each in Cassandra's words.
 base::Error with_naming_hint(const base::Error& error, const cql::Statement& statement,
                              const NamingContext& context);
 

@@ -31,8 +31,8 @@ struct ErrorMessage {
 };
 
 ErrorMessage to_message(const base::Error& error);
-// Appends " [position: LINE:COLUMN]" to the text if the error has a position that the text does not begin with. For
-// clients that have asked for it with ERROR_POSITIONS in STARTUP.
+// Appends " [position: LINE:COLUMN]" to the text if the error has a position that the text does not begin
+// with. For clients that have asked for it with ERROR_POSITIONS in STARTUP.
 void append_position(ErrorMessage& message, const base::Error& error);
 base::Error to_error(const ErrorMessage& message);
 

@@ -1,8 +1,8 @@
-// The cells of large fragments one after the other, so that merging or purging them needs memory for the encoded bytes
-// only. A decoded cell takes 80 bytes, an element of a set of numbers five.
+// The cells of large fragments one after the other, so that merging or purging them needs memory for the
+// encoded bytes only. A decoded cell takes 80 bytes, an element of a set of numbers five.
 //
-// A stream of cells has the functions of CellStream below. encode_stream() reads it up to three times: for the base
-// values, for the size, and to write.
+// A stream of cells has the functions of CellStream below. encode_stream() reads it up to three times: for
+// the base values, for the size, and to write.
 #pragma once
 
 #include <deque>
@@ -117,7 +117,8 @@ void write_stream(const Fragment& head, const Base& base, Cells& cells, Writer& 
 
 }  // namespace codec
 
-// Replaces `out` with the encoding of a fragment with this head and these cells. REQUIRES: both are normalised.
+// Replaces `out` with the encoding of a fragment with this head and these cells. REQUIRES: both are
+// normalised.
 template <typename Cells>
 void encode_stream(const Fragment& head, Cells& cells, Bytes& out) {
   const codec::Base base = codec::find_base(head, cells);

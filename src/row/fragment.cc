@@ -108,8 +108,8 @@ void normalise_cells(Fragment& fragment) {
   cells.resize(kept);
 }
 
-// A vector that grows would hold up to three times the memory of the cells for a moment. Returns false if the bytes are not
-// a fragment.
+// A vector that grows would hold up to three times the memory of the cells for a moment. Returns false if the
+// bytes are not a fragment.
 bool reserve_cells(BytesView bytes, Fragment& fragment) {
   base::count_work(static_cast<int64_t>(bytes.size()) * scan_nanos_per_byte);
   size_t cells = 0;

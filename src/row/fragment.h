@@ -117,9 +117,9 @@ void encode(Fragment& fragment, Bytes& out);
 // Returns false for anything that encode() could not have written. The fragment's vectors keep their
 // capacity, so a caller that decodes many records should reuse one Fragment.
 //
-// A cell takes 80 bytes. For bytes.size() >= 64 KiB the cells are counted first, and their memory is allocated at once:
-// if the running statement must not have it, StatementEnded is thrown (base/statement.h). The statement is also
-// interrupted if it must end or must not take long on this thread.
+// A cell takes 80 bytes. For bytes.size() >= 64 KiB the cells are counted first, and their memory is
+// allocated at once: if the running statement must not have it, StatementEnded is thrown (base/statement.h).
+// The statement is also interrupted if it must end or must not take long on this thread.
 bool decode(BytesView bytes, Fragment& fragment);
 
 // Returns true if time or a purge can change the record: it holds an expiry, a deletion or a tombstone. Reads

@@ -1,7 +1,8 @@
-// Reads and writes the parts of an encoded fragment: its head, then one cell after the other. Internal to src/row.
+// Reads and writes the parts of an encoded fragment: its head, then one cell after the other. Internal to
+// src/row.
 //
-// fragment.h describes fragments, docs/storage-format.md their bytes. Code that must not hold all cells of a large
-// fragment in memory (cell_stream.h) uses these parts directly.
+// fragment.h describes fragments, docs/storage-format.md their bytes. Code that must not hold all cells of a
+// large fragment in memory (cell_stream.h) uses these parts directly.
 #pragma once
 
 #include <algorithm>
@@ -61,8 +62,8 @@ struct Base {
   int64_t expires_seconds = 0;
   int64_t local_seconds = 0;
 
-  // The values that the marker, the deletions and the first cell (null: there are no cells) determine. Afterwards each
-  // cell must be added, in order.
+  // The values that the marker, the deletions and the first cell (null: there are no cells) determine.
+  // Afterwards each cell must be added, in order.
   Base() = default;
   Base(const Fragment& head, const Cell* first_cell);
 
@@ -202,8 +203,8 @@ template <typename Writer>
 
 // --- Reading
 
-// Reads a fragment and rejects everything that the functions above would have written differently. Every function
-// returns false for such bytes; then the reader must not be used further.
+// Reads a fragment and rejects everything that the functions above would have written differently. Every
+// function returns false for such bytes; then the reader must not be used further.
 class FragmentReader {
  public:
   // Stores everything except the cells in `head`, which must be clear.
@@ -246,8 +247,8 @@ class FragmentReader {
     return !(base_.flags & (has_deletion | has_column_deletions)) || !is_covered(cell);
   }
 
-  // Checks after the last cell that every base equals the number of the item that it must be taken from. `first_cell`
-  // is null if there was none.
+  // Checks after the last cell that every base equals the number of the item that it must be taken from.
+  // `first_cell` is null if there was none.
   [[gnu::always_inline]] bool bases_are_owned(const Cell* first_cell) const {
     if (is_untimed_) return true;
     if ((base_.flags & has_expiry) && !expiry_owned_) return false;

@@ -149,8 +149,8 @@ void merge_decoded(std::span<const BytesView> fragments, Bytes& out) {
     out.assign(largest_invalid);
 }
 
-// Collects the parts of a streamed merge. Small fragments are merged with their neighbours first, because each part
-// has a stream of a few hundred bytes.
+// Collects the parts of a streamed merge. Small fragments are merged with their neighbours first, because
+// each part has a stream of a few hundred bytes.
 class StreamedParts {
  public:
   explicit StreamedParts(size_t min_part_bytes) : min_part_bytes_(min_part_bytes) {}

@@ -29,8 +29,8 @@ namespace sibyl::row {
 // small fragments that are large together need the same amount again.
 void merge(std::span<const BytesView> fragments, Bytes& out);
 
-// Merges cell by cell, whatever the size. merge() chooses it for 64 KiB and more. Smaller parts than `min_part_bytes`
-// are merged in groups first.
+// Merges cell by cell, whatever the size. merge() chooses it for 64 KiB and more. Smaller parts than
+// `min_part_bytes` are merged in groups first.
 inline constexpr size_t min_part_bytes = 4 << 10;
 void merge_streamed(std::span<const BytesView> fragments, size_t min_part_bytes, Bytes& out);
 

@@ -1,5 +1,5 @@
-// The durable form of the schema (codec_table.h has tables): one versioned JSON text per keyspace, table, view, user type, function
-// and aggregate.
+// The durable form of the schema (codec_table.h has tables): one versioned JSON text per keyspace, table,
+// view, user type, function and aggregate.
 //
 // Records are self-contained: types are stored as trees, and user types with all their fields. So decoding
 // needs no other record, and a dropped column may have a type that no longer exists. Decoding is strict: a

@@ -14,8 +14,9 @@ namespace sibyl::server {
 base::Result<boost::asio::ip::tcp::endpoint> listen(boost::asio::ip::tcp::acceptor& acceptor,
                                                     const std::string& host, uint16_t port, int backlog);
 
-// The numeric address at which clients reach a server that listens on `host`: `broadcast_host` if it is set, else `host`,
-// else (if that means all interfaces) the first address of this machine. Blocks while a name is resolved.
+// The numeric address at which clients reach a server that listens on `host`: `broadcast_host` if it is set,
+// else `host`, else (if that means all interfaces) the first address of this machine. Blocks while a name is
+// resolved.
 base::Result<boost::asio::ip::address> reachable_address(const std::string& host,
                                                          const std::string& broadcast_host);
 

@@ -71,8 +71,8 @@ class Server {
   // closes all connections. Blocks until the engine has finished every request.
   void stop(std::chrono::milliseconds timeout);
 
-  // Sends an event about another server of the cluster to the clients that want it. Thread-safe. Must not be called after
-  // stop() has begun.
+  // Sends an event about another server of the cluster to the clients that want it. Thread-safe. Must not be
+  // called after stop() has begun.
   enum class NodeEvent : uint8_t { joined, left };
   void notify_node(NodeEvent event, const std::string& address, uint16_t port);
 

@@ -69,8 +69,8 @@ TEST_F(ServerTest, UnsupportedVersionsAreRefusedOnTheirStream) {
   EXPECT_EQ(answer.substr(0, 4), std::string("\x82\x00\x09\x00", 4));
 }
 
-// The client's kernel holds the second part back until the first is acknowledged (Nagle's algorithm), which takes 40 ms
-// or more unless the server acknowledges at once.
+// The client's kernel holds the second part back until the first is acknowledged (Nagle's algorithm), which
+// takes 40 ms or more unless the server acknowledges at once.
 TEST_F(ServerTest, AMessageInTwoPartsIsAcknowledgedAtOnce) {
   Client client(port());
   client.startup();

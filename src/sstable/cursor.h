@@ -1,5 +1,5 @@
-// Reads values from bytes in memory, as Cassandra's SSTables encode them. After a failed read the cursor stays
-// failed and returns zeros.
+// Reads values from bytes in memory, as Cassandra's SSTables encode them. After a failed read the cursor
+// stays failed and returns zeros.
 #pragma once
 
 #include <cstdint>

@@ -92,7 +92,8 @@ class DataReader {
   // The offset in the decompressed data.
   uint64_t offset() const { return window_offset_ + position_; }
 
-  // Returns the next partition, or nullopt at the end of the file. REQUIRES: the items of the last one were read.
+  // Returns the next partition, or nullopt at the end of the file. REQUIRES: the items of the last one were
+  // read.
   base::Result<std::optional<Partition>> next_partition();
   // Returns the next item of the partition; `end` after the last one. A range is returned when its end is
   // read.

@@ -1,7 +1,7 @@
 // Passes arbitrary bytes to the readers of Statistics.db, CompressionInfo.db and Data.db.
 //
-// The first byte chooses what the rest is: a statistics file, a compression file, a compressed chunk, or the data of
-// a table with a fixed header, in the old or the new encoding of times.
+// The first byte chooses what the rest is: a statistics file, a compression file, a compressed chunk, or the
+// data of a table with a fixed header, in the old or the new encoding of times.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

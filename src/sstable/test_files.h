@@ -28,8 +28,8 @@ inline uint32_t crc_of(base::BytesView bytes) {
       ::crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
 }
 
-// A Statistics.db with only a serialization header: clustering (int, reversed text), static map<text, int>, columns
-// int, text, counter-like bigint, list<int>, set<text>, and a user type.
+// A Statistics.db with only a serialization header: clustering (int, reversed text), static map<text, int>,
+// columns int, text, counter-like bigint, list<int>, set<text>, and a user type.
 inline base::Bytes sample_statistics() {
   base::Bytes header;
   const std::string package = "org.apache.cassandra.db.marshal.";

@@ -18,8 +18,8 @@ struct ShardPart {
   std::shared_ptr<const void> owned;
 };
 
-// Visits [begin, end) of the parts. `is_in_order`: they are consecutive shards whose records follow each other in this range
-// (ShardMap::Range). Then only the shards that are reached are read.
+// Visits [begin, end) of the parts. `is_in_order`: they are consecutive shards whose records follow each
+// other in this range (ShardMap::Range). Then only the shards that are reached are read.
 std::unique_ptr<Iterator> iterate_parts(std::vector<ShardPart> parts, bool is_in_order, const ShardMap& map,
                                         base::BytesView begin, base::BytesView end);
 

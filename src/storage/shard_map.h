@@ -30,9 +30,9 @@ class ShardMap {
   virtual const std::vector<EntryRun>& entry_runs() const;
 };
 
-// Shard 0 is the meta shard: it has the records of tables below PurgePolicy::first_table_id, which are the catalogue and system
-// tables. The other shards divide the ring of tokens evenly, for all tables. If there is only one shard, it
-// has everything.
+// Shard 0 is the meta shard: it has the records of tables below PurgePolicy::first_table_id, which are the
+// catalogue and system tables. The other shards divide the ring of tokens evenly, for all tables. If there is
+// only one shard, it has everything.
 class TokenShards final : public ShardMap {
  public:
   // REQUIRES: count > 0

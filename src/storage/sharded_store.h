@@ -1,6 +1,7 @@
 // One store over the shards that a server owns.
 //
-// A server is stateless: another one opens its shards from the storage that they share. Besides the contract of store.h:
+// A server is stateless: another one opens its shards from the storage that they share. Besides the contract
+// of store.h:
 //
 //  1. A record belongs to one shard. Operations on a shard that is not open here execute nothing and return
 //     an error that is_not_here() recognises.
@@ -39,8 +40,8 @@ class ShardedStore : public Store {
   // --- Shards. These block, and are thread-safe. Calls for one shard must not overlap, except that drop_shard() may
   // be called at any time.
 
-  // Makes former owners unable to write the shard, replays its groups in `logs`, in this order, and flushes them. An error
-  // leaves the shard closed. Waits for uses of an earlier opening of it.
+  // Makes former owners unable to write the shard, replays its groups in `logs`, in this order, and flushes
+  // them. An error leaves the shard closed. Waits for uses of an earlier opening of it.
   virtual base::Status open_shard(uint32_t shard, uint64_t epoch, const std::vector<FormerLog>& logs) = 0;
   // Flushes while requests continue, so that close_shard() will be short.
   virtual base::Status flush_shard(uint32_t shard) = 0;
@@ -72,13 +73,16 @@ class ShardedStore : public Store {
   // Ends running compactions of the functions above and refuses new ones.
   virtual void stop_compacting() = 0;
 
-  // Copies the shards that are open here into directories of links, as of one moment, which may be the same on several servers:
+  // Copies the shards that are open here into directories of links, as of one moment, which may be the same
+  // on several servers:
   //
   //  1. stop() has returned on all of them. Commits wait from now on, and reads continue.
-  //  2. cut() has returned on all of them. All cuts are of one moment, whether or not some server has resumed after its own cut.
+  //  2. cut() has returned on all of them. All cuts are of one moment, whether or not some server has resumed
+  //     after its own cut.
   //  3. link() on all of them.
   //
-  // Used by one thread at a time. Must not outlive the store. While shards are cut and not linked, they cannot be closed.
+  // Used by one thread at a time. Must not outlive the store. While shards are cut and not linked, they
+  // cannot be closed.
   class Checkpoint {
    public:
     struct ShardFiles {

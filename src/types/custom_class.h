@@ -1,7 +1,7 @@
 // Marshal classes that have no CQL name: LexicalUUIDType, CompositeType(...) and DynamicCompositeType(...).
 //
-// Columns of these types come from applications of Cassandra's old Thrift interface. Clients see the class name.
-// A composite is a sequence of values, each of its own type, that is stored and compared as one:
+// Columns of these types come from applications of Cassandra's old Thrift interface. Clients see the class
+// name. A composite is a sequence of values, each of its own type, that is stored and compared as one:
 //
 //   [0xffff]                 only if the composite is static
 //   for each component:
@@ -55,8 +55,9 @@ struct CompositeParts {
 // types are compared as bytes.
 std::shared_ptr<const CustomClass> find_custom_class(const Type& type);
 
-// Returns the complete name of one of the above classes, with the packages of its parameters. An empty text if the
-// name is malformed or has an unknown parameter. REQUIRES: the name is not nested deeper than max_type_depth.
+// Returns the complete name of one of the above classes, with the packages of its parameters. An empty text
+// if the name is malformed or has an unknown parameter. REQUIRES: the name is not nested deeper than
+// max_type_depth.
 std::string complete_custom_name(std::string_view name);
 // True if the name, with or without package and parameters, is one of the above classes.
 bool is_custom_class_name(std::string_view name);
@@ -68,8 +69,8 @@ base::Result<CompositeParts> split_composite(const CustomClass& custom, base::By
 base::Status validate_custom(const Type& type, base::BytesView value);
 int compare_custom(const Type& type, base::BytesView left, base::BytesView right);
 
-// Dynamic composites order components of different types by their classes. This is a text with that order, which begins
-// with the class's name without package.
+// Dynamic composites order components of different types by their classes. This is a text with that order,
+// which begins with the class's name without package.
 std::string sortable_class_name(const ComponentType& component);
 // Returns the component that a class name denotes, such as the last line of a sortable name. Its type is null
 // if the name is malformed or unknown.

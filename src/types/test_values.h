@@ -161,7 +161,8 @@ inline Bytes arbitrary_elements(const Type& type) {
   return join(type, elements);
 }
 
-// A value of one of the marshal classes. Components of a dynamic composite name their type by an alias or a class.
+// A value of one of the marshal classes. Components of a dynamic composite name their type by an alias or a
+// class.
 inline Bytes arbitrary_custom(const Type& type) {
   const auto custom = find_custom_class(type);
   if (custom->form == CustomClass::Form::lexical_uuid) return arbitrary_uuid(false);

@@ -1,6 +1,7 @@
 // Damages every byte of every file of a data directory, one at a time, and opens the directory.
 //
-// Usage: damage [--all | --every N] [--cases N] [--seed N] [--only TEXT] [--jobs N] [--directory DIR [--keep]]
+// Usage: damage [--all | --every N] [--cases N] [--seed N] [--only TEXT] [--jobs N] [--directory DIR
+// [--keep]]
 //
 // Creates two directories with 1,000 rows: one of a database that was stopped, and one of a database that was
 // killed with rows in its commit log. A case is a file, a byte of it, and a kind of damage: the file is cut

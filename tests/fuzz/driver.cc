@@ -3,9 +3,9 @@
 //
 // Usage: TARGET [--seconds N] [--seed N] [--runs N] FOLDER...
 //
-// Mutation i of a run depends on the seed plus i and on the corpus, so `--seed N --runs 1` repeats one of them.
-// The inputs run in a child process. If it ends, the driver prints the corpus file or the seed that it was
-// running.
+// Mutation i of a run depends on the seed plus i and on the corpus, so `--seed N --runs 1` repeats one of
+// them. The inputs run in a child process. If it ends, the driver prints the corpus file or the seed that it
+// was running.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>

@@ -236,8 +236,8 @@ TEST(RoutedStores, ReadsOfShardsWithoutAnOwnerTimeOut) {
   EXPECT_EQ(found.error().code(), base::ErrorCode::read_timeout) << found.error().text();
 }
 
-// Reads of other servers' shards cannot tell whether the table has partition records.
-// Commits wait from stop() until link(), whatever happens in between, so several servers can cut their shards at one moment.
+// Reads of other servers' shards cannot tell whether the table has partition records. Commits wait from
+// stop() until link(), whatever happens in between, so several servers can cut their shards at one moment.
 TEST(RoutedStores, CommitsWaitWhileACheckpointIsCut) {
   using namespace std::chrono_literals;
   TestCluster cluster(shard_count, 2);

@@ -132,8 +132,8 @@ TEST_F(Views, FollowBatchesOverSeveralServers) {
   await_no_intents();
 }
 
-// Every kind of write, by several clients, while shards move. Each client has rows of its own, which views show as soon as a write of them
-// is acknowledged; other rows are written by all.
+// Every kind of write, by several clients, while shards move. Each client has rows of its own, which views
+// show as soon as a write of them is acknowledged; other rows are written by all.
 TEST_F(Views, EqualTheirBaseAfterRandomWritesWhileShardsMove) {
   start();
   engines_.must(0, "CREATE TABLE t (k int, c int, v int, x text, PRIMARY KEY (k, c))");
@@ -270,7 +270,8 @@ TEST_F(Views, MayBeRenewedTwice) {
   expect_views_equal_base();
 }
 
-// Rule 12. An intent that is applied long after others must not bring back what they have replaced or deleted.
+// Rule 12. An intent that is applied long after others must not bring back what they have replaced or
+// deleted.
 TEST_F(Views, AnOldIntentBringsNothingBack) {
   start_with_view();
   const int k = key_at(0), v = key_at(1), other_v = key_at(1, v + 1), kept = key_at(0, k + 1);

@@ -10,8 +10,8 @@
 
 namespace sibyl::script {
 
-// Returns the engine for each attempt, counted from 0 over all pages. Another attempt follows if the engine does not have the shard of
-// the statement.
+// Returns the engine for each attempt, counted from 0 over all pages. Another attempt follows if the engine
+// does not have the shard of the statement.
 using ChooseEngine = std::function<engine::Engine*(size_t attempt)>;
 
 // Runs a statement with all of its pages. `keyspace`: in use; USE changes it.

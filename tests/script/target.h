@@ -30,7 +30,8 @@ std::vector<types::ValueView> views_of(const std::vector<BoundValue>& values);
 
 std::unique_ptr<Target> memory_target();
 std::unique_ptr<Target> directory_target(std::string directory);
-// Three servers that share their shards. Each statement and page goes to another one, while shards move at random.
+// Three servers that share their shards. Each statement and page goes to another one, while shards move at
+// random.
 std::unique_ptr<Target> cluster_target();
 std::unique_ptr<Target> network_target(const std::string& host_and_port);
 

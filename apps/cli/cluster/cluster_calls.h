@@ -32,8 +32,9 @@ class ClusterCalls {
   // Reads the state. The servers in it can be called afterwards.
   base::Result<cluster::State> read_state();
 
-  // Runs a command at a member of the last state. Returns its result as JSON. The error is ErrorCode::unavailable if the server was
-  // not reached: it has not executed the command. It is ErrorCode::write_timeout if it may have. Blocks.
+  // Runs a command at a member of the last state. Returns its result as JSON. The error is
+  // ErrorCode::unavailable if the server was not reached: it has not executed the command. It is
+  // ErrorCode::write_timeout if it may have. Blocks.
   base::Result<std::string> call(const cluster::MemberId& member, const std::string& command,
                                  const server::ControlArguments& arguments, std::chrono::seconds timeout);
   // Runs commands at several members at the same time.

@@ -95,8 +95,8 @@ class SnapshotAttempt {
     return answers;
   }
 
-  // A server that was slow may have cut a shard that belonged to another one by then. Epochs only increase, so the owners have not
-  // changed between the cut and this state.
+  // A server that was slow may have cut a shard that belonged to another one by then. Epochs only increase,
+  // so the owners have not changed between the cut and this state.
   base::Status check_owners(const std::vector<json::value>& cut) {
     std::map<uint32_t, uint64_t> epochs;
     for (const json::value& answer : cut)

@@ -19,8 +19,8 @@ namespace sibyl::cli {
 // An empty name is replaced by one made from the time. Repeats the attempt if shards move meanwhile. Blocks.
 base::Result<storage::rocksdb::ObjectSnapshot> take_cluster_snapshot(ClusterCalls& calls, std::string name);
 
-// Creates a cluster from a snapshot in a storage without one. It has the same number of shards and another secret. If this fails, the storage
-// has no cluster, and the same call may be repeated. Blocks.
+// Creates a cluster from a snapshot in a storage without one. It has the same number of shards and another
+// secret. If this fails, the storage has no cluster, and the same call may be repeated. Blocks.
 base::Status restore_cluster_snapshot(storage::objects::ObjectStore& from,
                                       const storage::rocksdb::ObjectSnapshot& snapshot,
                                       storage::objects::ObjectStore& to, const std::string& to_name);

@@ -15,7 +15,8 @@
 
 namespace sibyl::cli {
 
-// Reads the state until each server has renewed its lease, for at most half of the duration of leases. Blocks.
+// Reads the state until each server has renewed its lease, for at most half of the duration of leases.
+// Blocks.
 //
 //   {"storage", "lease_ms", "total_bytes", "used_bytes",
 //    "servers": [{"name", "address", "data_center", "rack", "version", "state", "shards", "is_leader", "renews", "log": LOG}],
@@ -23,9 +24,9 @@ namespace sibyl::cli {
 //    "logs": [{"log", "server", and the fields of LOG}]}
 //   LOG: {"is_sealed", "first_segment", "last_segment", "sequence": of the last record, "bytes"}
 //
-// "state" is "serving", "opening", "joining", "standby" or "leaving". "renews" is false for a server that did not renew its lease
-// in this time; it has probably stopped. Tokens are texts; the shard of the catalogue has none. The logs are those
-// of all servers that had one, also of former members, whose "server" is empty.
+// "state" is "serving", "opening", "joining", "standby" or "leaving". "renews" is false for a server that did
+// not renew its lease in this time; it has probably stopped. Tokens are texts; the shard of the catalogue has
+// none. The logs are those of all servers that had one, also of former members, whose "server" is empty.
 base::Result<boost::json::object> cluster_status(storage::objects::ObjectStore& store,
                                                  const std::string& storage);
 

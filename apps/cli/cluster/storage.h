@@ -11,8 +11,8 @@
 
 namespace sibyl::cli {
 
-// Connects. Blocks, for at most about `timeout`. Afterwards, the outcome of an operation that is not answered within
-// `timeout` is unknown. REQUIRES: options.storage is not empty.
+// Connects. Blocks, for at most about `timeout`. Afterwards, the outcome of an operation that is not answered
+// within `timeout` is unknown. REQUIRES: options.storage is not empty.
 base::Result<std::unique_ptr<storage::objects::ObjectStore>> connect_to_storage(
     const ClusterOptions& options, std::chrono::seconds timeout = std::chrono::seconds(10));
 

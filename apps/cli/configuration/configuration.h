@@ -1,6 +1,6 @@
 // The server's configuration, from sibyl.yaml (or a complete cassandra.yaml), the environment and flags, in
-// order of increasing precedence. Defaults depend on the machine's memory. reader.h reads it; settings.h has the
-// table of settings.
+// order of increasing precedence. Defaults depend on the machine's memory. reader.h reads it; settings.h has
+// the table of settings.
 #pragma once
 
 #include <cstdint>

@@ -22,8 +22,8 @@ struct DatabasePlace {
   ClusterOptions cluster;  // if its storage is not empty, the database is there
   bool is_cluster() const { return !cluster.storage.empty(); }
 };
-// Like add_data_option(), for commands that also work on clusters: adds --cluster, --ceph and --user. Without these and --data, the
-// configuration tells where the database is.
+// Like add_data_option(), for commands that also work on clusters: adds --cluster, --ceph and --user. Without
+// these and --data, the configuration tells where the database is.
 void add_database_options(CLI::App& command, DatabasePlace& place, const char* help);
 
 }  // namespace sibyl::cli

@@ -7,9 +7,9 @@
 
 namespace sibyl::cli {
 
-// Derives the sizes that were not given from `memory` and from the given sizes. If `memory` is set, the server
-// uses it. Otherwise it uses only a small part of the `available` memory. The shares leave room for responses in
-// progress and for the operating system's cache.
+// Derives the sizes that were not given from `memory` and from the given sizes. If `memory` is set, the
+// server uses it. Otherwise it uses only a small part of the `available` memory. The shares leave room for
+// responses in progress and for the operating system's cache.
 void derive_sizes(Reader::Result& result, uint64_t available);
 
 }  // namespace sibyl::cli

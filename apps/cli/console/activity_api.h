@@ -1,4 +1,5 @@
-// Clients, statements and background work of the server, its settings, and snapshots. Endpoints of docs/console-api.md.
+// Clients, statements and background work of the server, its settings, and snapshots. Endpoints of
+// docs/console-api.md.
 #pragma once
 
 #include "cli/console/api.h"

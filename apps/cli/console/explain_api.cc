@@ -18,8 +18,8 @@ namespace {
 constexpr size_t max_explained = 200;  // statements of a script
 constexpr std::string_view explain_word = "EXPLAIN ";
 
-// Explains the statements of a script in turn. Nothing is run: definitions change a schema of the script's own, in which the
-// statements after them are checked.
+// Explains the statements of a script in turn. Nothing is run: definitions change a schema of the script's
+// own, in which the statements after them are checked.
 class Script {
  public:
   explicit Script(const Call& call)
@@ -46,7 +46,8 @@ class Script {
   }
 
   base::Status define(const cql::Statement& statement) {
-    // The time and the data centre are placeholders, because the schema is not kept. Masks are refused when the statement runs.
+    // The time and the data centre are placeholders, because the schema is not kept. Masks are refused when
+    // the statement runs.
     SIBYL_ASSIGN(
         plan::DefinitionResult made,
         plan::define(statement, schema_, {.keyspace = keyspace_, .now_micros = 1, .masks_columns = true}));

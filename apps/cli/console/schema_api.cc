@@ -68,8 +68,8 @@ base::Result<std::string> describe(const Call& call, const std::string& what) {
   return text;
 }
 
-// Statements on the table, and samples of its data. Read by the console itself: the caller has checked that the
-// role may read the table.
+// Statements on the table, and samples of its data. Read by the console itself: the caller has checked that
+// the role may read the table.
 base::Status add_statistics(const Call& call, const schema::Table& table, json::object& out) {
   const std::string where = fmt::format(" WHERE keyspace_name = {} AND table_name = {}",
                                         types::quote_string(table.keyspace), types::quote_string(table.name));

@@ -2,8 +2,8 @@
 //
 // A session has two random numbers of 256 bits. The browser keeps the first in a cookie that scripts cannot
 // read and that is not sent with requests of other sites. The page sends the second in a header with every
-// request, which proves that the request comes from the page. On a server without logins all browsers share one
-// session, which needs no cookie but the same proof.
+// request, which proves that the request comes from the page. On a server without logins all browsers share
+// one session, which needs no cookie but the same proof.
 //
 // Threads: thread-safe.
 #pragma once

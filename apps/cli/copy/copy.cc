@@ -134,7 +134,8 @@ std::string TableInfo::quoted_name() const {
 
 namespace {
 
-// Finds the columns that a table WITH COMPACT STORAGE hides from statements, by the table's flags. A view has no flags.
+// Finds the columns that a table WITH COMPACT STORAGE hides from statements, by the table's flags. A view has
+// no flags.
 base::Result<std::function<bool(std::string_view kind, std::string_view type)>> hidden_columns(
     client::Connection& connection, const TableInfo& table) {
   const types::ValueView values[] = {types::ValueView::of(table.keyspace), types::ValueView::of(table.name)};

@@ -79,7 +79,8 @@ class EndFinder {
  public:
   explicit EndFinder(const Dialect& dialect) : is_json_(dialect.is_json), walker_(dialect) {}
 
-  // Returns the size of the part up to and including the line feed that ends the record; 0 if the record continues.
+  // Returns the size of the part up to and including the line feed that ends the record; 0 if the record
+  // continues.
   size_t find(std::string_view part) {
     if (is_json_) {
       const size_t end = part.find('\n');

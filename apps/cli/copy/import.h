@@ -37,7 +37,8 @@ int run_import(const ImportOptions& options);
 
 namespace sibyl::cli {
 
-// See commands.h. `import_sstables` runs the command if a directory of data files is given, and returns its exit status.
+// See commands.h. `import_sstables` runs the command if a directory of data files is given, and returns its
+// exit status.
 void add_import_command(CLI::App& app, std::function<int(const copy::ImportOptions&)> import_sstables);
 
 }  // namespace sibyl::cli

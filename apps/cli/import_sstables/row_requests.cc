@@ -176,7 +176,8 @@ class RowRequests {
   std::map<std::pair<size_t, Stamp>, std::vector<const sstable::Cell*>> elements_;
 };
 
-// Divides a range of clustering keys into ranges that CQL can delete: an equal prefix, then bounds on one column.
+// Divides a range of clustering keys into ranges that CQL can delete: an equal prefix, then bounds on one
+// column.
 class RangeSplitter {
  public:
   struct Piece {

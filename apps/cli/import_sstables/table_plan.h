@@ -50,8 +50,8 @@ struct TablePlan {
 base::Result<TablePlan> plan_table(client::Connection& server, const std::string& keyspace,
                                    const std::string& table);
 
-// Compares an SSTable's columns with the table's. Returns the columns that the table does not have (any more), or an
-// error if a key or a column has another type.
+// Compares an SSTable's columns with the table's. Returns the columns that the table does not have (any
+// more), or an error if a key or a column has another type.
 base::Result<std::vector<std::string>> check_header(const TablePlan& plan, const sstable::Header& header,
                                                     const std::string& file);
 

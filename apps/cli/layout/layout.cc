@@ -1,5 +1,6 @@
-// `sibyl layout`: shows how the partitions of a table are stored. The server that has the directory open draws
-// them, over its control socket (server/http/control.h). If no server has it open, the command opens it itself.
+// `sibyl layout`: shows how the partitions of a table are stored. The server that has the directory open
+// draws them, over its control socket (server/http/control.h). If no server has it open, the command opens it
+// itself.
 #include "cli/layout/layout.h"
 
 #include <fmt/format.h>

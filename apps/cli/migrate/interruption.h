@@ -9,8 +9,8 @@
 
 namespace sibyl::cli::migrate {
 
-// While an object exists, the first SIGINT or SIGTERM calls `notify`, on a thread of the object, and the second one ends the process.
-// Threads that exist already must have blocked both signals.
+// While an object exists, the first SIGINT or SIGTERM calls `notify`, on a thread of the object, and the
+// second one ends the process. Threads that exist already must have blocked both signals.
 class Interruption {
  public:
   explicit Interruption(std::function<void()> notify);

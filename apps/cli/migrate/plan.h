@@ -18,8 +18,8 @@ struct Plan {
 base::Result<std::vector<SourceKeyspace>> read_chosen(client::Connection& source,
                                                       const MigrateOptions& options);
 
-// Returns the parts of all tables, with their statements and their estimated sizes. Tables without data of their
-// own (compact ones) are left out.
+// Returns the parts of all tables, with their statements and their estimated sizes. Tables without data of
+// their own (compact ones) are left out.
 base::Result<std::vector<Part>> plan_parts(client::Connection& source,
                                            const std::vector<SourceKeyspace>& keyspaces, Report& report);
 

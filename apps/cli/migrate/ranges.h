@@ -35,8 +35,8 @@ class Ranges {
 
   // Returns nullopt when no range is left, or after stop() or interrupt().
   std::optional<Task> next();
-  // All rows up to this paging state are acknowledged; without one, the range is complete. `share` is how much of
-  // the range lies before it, from 0 to 1.
+  // All rows up to this paging state are acknowledged; without one, the range is complete. `share` is how
+  // much of the range lies before it, from 0 to 1.
   void advance(const Task& task, const std::optional<base::Bytes>& paging_state, double share, uint64_t rows,
                uint64_t bytes);
   void stop(const base::Error& error);

@@ -39,8 +39,8 @@ struct RowWrites {
 // to the target meanwhile.
 inline constexpr int64_t unknown_time = 1;
 
-// `row` is a row of Part::select; `target` is the target's row of Part::read_target, with nulls if there is none
-// (empty if the part does not read the target).
+// `row` is a row of Part::select; `target` is the target's row of Part::read_target, with nulls if there is
+// none (empty if the part does not read the target).
 base::Result<RowWrites> make_writes(const Part& part, const client::Row& row, const client::Row& target);
 
 }  // namespace sibyl::cli::migrate

@@ -24,7 +24,8 @@ constexpr const char* system_keyspaces[] = {"system",
 
 using Rows = std::vector<SchemaRow>;
 
-// Rows of one table of system_schema for a keyspace. A table that the server's version does not have is empty.
+// Rows of one table of system_schema for a keyspace. A table that the server's version does not have is
+// empty.
 base::Result<Rows> keyspace_rows(client::Connection& source, const char* table, const std::string& keyspace) {
   const types::ValueView values[] = {types::ValueView::of(keyspace)};
   auto rows =

@@ -1,4 +1,5 @@
-// The schema of a server as its tables in system_schema describe it. Works with Cassandra 3.11 to 5.0 and Sibyl.
+// The schema of a server as its tables in system_schema describe it. Works with Cassandra 3.11 to 5.0 and
+// Sibyl.
 #pragma once
 
 #include <map>

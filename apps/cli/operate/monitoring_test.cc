@@ -1,4 +1,5 @@
-// The dashboard and the alert rules of packaging/monitoring name only metrics and labels that a server exports.
+// The dashboard and the alert rules of packaging/monitoring name only metrics and labels that a server
+// exports.
 #include <gmock/gmock.h>
 
 #include <boost/asio/ip/tcp.hpp>

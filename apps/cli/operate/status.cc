@@ -1,4 +1,5 @@
-// `sibyl status`: shows the state of a running server, read over HTTP (metrics_address), or of all servers of a cluster.
+// `sibyl status`: shows the state of a running server, read over HTTP (metrics_address), or of all servers of
+// a cluster.
 #include "cli/operate/status.h"
 
 #include <fmt/format.h>

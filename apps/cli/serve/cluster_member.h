@@ -1,5 +1,5 @@
-// One run of this server as a member of its cluster: its connections to the storage and to other servers, its membership, and the
-// shards that it owns.
+// One run of this server as a member of its cluster: its connections to the storage and to other servers, its
+// membership, and the shards that it owns.
 #pragma once
 
 #include <chrono>

@@ -14,8 +14,8 @@ namespace sibyl::cli {
 //
 //   db1:9042#5d0c8e17      "#..." identifies the boot of this machine and its network namespace
 //
-// Within one boot and namespace, a socket with an abstract name excludes a second server. A machine that has started
-// again gets another name.
+// Within one boot and namespace, a socket with an abstract name excludes a second server. A machine that has
+// started again gets another name.
 class ServerName {
  public:
   // An empty `given` means HOSTNAME:PORT. Fails if a server with this name runs.

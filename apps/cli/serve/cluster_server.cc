@@ -195,7 +195,8 @@ base::Result<std::unique_ptr<ClusterMember>> ClusterServer::make_member() {
   return member;
 }
 
-// A member that tries to join while the cluster changes is refused, and may try again with another incarnation.
+// A member that tries to join while the cluster changes is refused, and may try again with another
+// incarnation.
 void ClusterServer::on_removed() {
   if (has_joined_) return lose("its lease has expired, so other servers may have taken over");
   jobs_.run_after(retry_micros, [this] { begin(); });

@@ -53,8 +53,9 @@ class ClusterServer {
     Events events;
   };
 
-  // Prepares to join the cluster. Fails with ErrorCode::config if the configuration does not allow that, and otherwise if the storage
-  // does not answer, there is no cluster, or this server cannot listen or load its certificates. Blocks.
+  // Prepares to join the cluster. Fails with ErrorCode::config if the configuration does not allow that, and
+  // otherwise if the storage does not answer, there is no cluster, or this server cannot listen or load its
+  // certificates. Blocks.
   static base::Result<std::unique_ptr<ClusterServer>> prepare(Options options);
   // Joins. REQUIRES: called once, and before leave().
   void join();

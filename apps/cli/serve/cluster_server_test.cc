@@ -1,4 +1,5 @@
-// Several servers of a cluster in one process, on objects in memory. tests/ceph runs them as processes on Ceph.
+// Several servers of a cluster in one process, on objects in memory. tests/ceph runs them as processes on
+// Ceph.
 #include "cli/serve/cluster_server.h"
 
 #include <fmt/format.h>
@@ -479,7 +480,8 @@ TEST_F(ClusterServerTest, AnObserverShowsLogsTokensAndSilentServers) {
   }
   EXPECT_GE(records, 20);
 
-  // A server that stops renewing its lease becomes silent, and is then gone. Its log is sealed when others have replayed it.
+  // A server that stops renewing its lease becomes silent, and is then gone. Its log is sealed when others
+  // have replayed it.
   set_cut_off(*servers[1], true);
   const std::string stopped = servers[1]->server->name();
   const auto longest_silence = [&](const std::string& name) {
@@ -638,8 +640,9 @@ std::set<int64_t> keys_of(client::Connection& connection, const std::string& tex
   return keys;
 }
 
-// One client writes partitions of all servers one after another: a snapshot of one moment has all of them up to some number. Another one
-// writes logged batches over several servers: the restored cluster has each of them completely or not at all.
+// One client writes partitions of all servers one after another: a snapshot of one moment has all of them up
+// to some number. Another one writes logged batches over several servers: the restored cluster has each of
+// them completely or not at all.
 TEST_F(ClusterServerTest, ASnapshotIsOfOneMomentAndBecomesAnotherCluster) {
   create(7);
   const auto servers = start_many(3);

@@ -14,7 +14,8 @@ namespace sibyl::cli {
 
 class ClusterStatements {
  public:
-  // Both must outlive this object. From now on, the engine's services run statements where their partitions are.
+  // Both must outlive this object. From now on, the engine's services run statements where their partitions
+  // are.
   ClusterStatements(ClusterMember& member, engine::Engine& engine);
   // Waits for statements of other servers. REQUIRES: the statements of this server's clients are complete.
   ~ClusterStatements();

@@ -1,13 +1,14 @@
 // `sibyl serve`: a server on a data directory.
 //
-// Prints one line, "ready on HOST:PORT", to standard output once the server answers. A server of a cluster first prints
-// "joining as HOST:PORT". The log goes to standard error.
+// Prints one line, "ready on HOST:PORT", to standard output once the server answers. A server of a cluster
+// first prints "joining as HOST:PORT". The log goes to standard error.
 //
 // SIGHUP: reopens the log file and reloads certificates. SIGTERM, SIGINT: answers the requests in flight,
 // flushes the memory tables and exits with status 0.
 //
-// Exits with status 2 if settings or certificates are invalid or the data directory cannot be opened, with 3 if the server
-// cannot listen on the address, and with 4 if another server of the cluster has the database now.
+// Exits with status 2 if settings or certificates are invalid or the data directory cannot be opened, with 3
+// if the server cannot listen on the address, and with 4 if another server of the cluster has the database
+// now.
 #include "cli/serve/serve.h"
 
 #include <fmt/format.h>

@@ -16,8 +16,8 @@ namespace sibyl::cli {
 // Called once the server answers. The returned object is destroyed before the server stops.
 using WhileServing = std::function<std::shared_ptr<void>(const server::Server&)>;
 
-// Blocks until SIGTERM or SIGINT. Returns the exit status. Errors name the `command`. `announce` is called once the log is open.
-// Must be called before other threads are started, because it blocks these signals.
+// Blocks until SIGTERM or SIGINT. Returns the exit status. Errors name the `command`. `announce` is called
+// once the log is open. Must be called before other threads are started, because it blocks these signals.
 int run_server(const char* command, const Reader::Result& read, const std::function<void()>& announce,
                const WhileServing& while_serving);
 

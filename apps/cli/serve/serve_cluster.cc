@@ -84,8 +84,8 @@ int serve_cluster(Configuration configuration, boost::json::array settings, cons
   notify_service_manager("STOPPING=1");
   (*server)->leave();
   if (!wait_for_leaving(signals, *has_left)) end_process("it could not hand its database over");
-  // The database is closed and nothing is left to write. Closing the connections to the storage in order could take seconds,
-  // because they wait for each other's notifications.
+  // The database is closed and nothing is left to write. Closing the connections to the storage in order
+  // could take seconds, because they wait for each other's notifications.
   spdlog::info("stopped");
   spdlog::default_logger()->flush();
   std::_Exit(0);

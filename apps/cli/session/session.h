@@ -99,8 +99,8 @@ class Session {
   std::string keyspace_;
 };
 
-// Parses "HOST", "HOST:PORT", "[IPV6]:PORT", ":PORT" or "PORT". Defaults are 127.0.0.1 and 9042. Returns nullopt if
-// malformed.
+// Parses "HOST", "HOST:PORT", "[IPV6]:PORT", ":PORT" or "PORT". Defaults are 127.0.0.1 and 9042. Returns
+// nullopt if malformed.
 struct Address {
   std::string host = "127.0.0.1";
   uint16_t port = 9042;

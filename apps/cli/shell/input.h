@@ -44,8 +44,8 @@ class LineEditor {
 // no home directory.
 std::string history_file_path();
 
-// Joins the lines of a statement with spaces, for the history. Line comments become /* */. Newlines are kept if a
-// string spans a line end.
+// Joins the lines of a statement with spaces, for the history. Line comments become /* */. Newlines are kept
+// if a string spans a line end.
 std::string join_lines(std::string_view statement);
 
 }  // namespace sibyl::cli::shell

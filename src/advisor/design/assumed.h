@@ -9,8 +9,8 @@
 namespace sibyl::advisor {
 
 struct Assumed {
-  // The workload with assumed numbers of values. Entities that start empty and grow have the count that they reach
-  // at the horizon, because costs of empty tables say nothing.
+  // The workload with assumed numbers of values. Entities that start empty and grow have the count that they
+  // reach at the horizon, because costs of empty tables say nothing.
   Workload workload;
   Model today;                     // the same model with today's counts
   std::vector<std::string> notes;  // what was assumed, for the report

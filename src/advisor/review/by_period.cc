@@ -13,7 +13,8 @@ bool bounds_range(cql::Operator op) {
          op == Operator::greater_or_equal || op == Operator::between;
 }
 
-// The only column that the query restricts, if it is a time and the restrictions are ranges; otherwise nullptr.
+// The only column that the query restricts, if it is a time and the restrictions are ranges; otherwise
+// nullptr.
 const schema::Column* time_of_ranges(const TableFacts& table, const cql::Select& select) {
   const schema::Column* time = nullptr;
   for (const cql::Relation& relation : select.where) {

@@ -1,4 +1,5 @@
-// Splits partitions by clustering columns that every statement compares with =. Internal to src/advisor/review.
+// Splits partitions by clustering columns that every statement compares with =. Internal to
+// src/advisor/review.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Compares reviews of random workloads with what a simulation of their rows and requests shows. The unit tests
-// use a fixed part; SIBYL_ADVISOR_WORKLOADS=2400 and SIBYL_ADVISOR_SEED=1 review others.
+// Compares reviews of random workloads with what a simulation of their rows and requests shows. The unit
+// tests use a fixed part; SIBYL_ADVISOR_WORKLOADS=2400 and SIBYL_ADVISOR_SEED=1 review others.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>

@@ -13,8 +13,8 @@ struct SizeQuantiles {
   double p50 = 0, max = 0;
   std::optional<double> p90, p99;
 };
-// Returns `count` sizes, largest first, with these quantiles and, as far as they permit, this mean. The largest
-// is `max` if the total permits it, otherwise about half of the total.
+// Returns `count` sizes, largest first, with these quantiles and, as far as they permit, this mean. The
+// largest is `max` if the total permits it, otherwise about half of the total.
 std::vector<double> fit_sizes(uint64_t count, const SizeQuantiles& quantiles, double mean);
 
 // Returns an error, with advice, if a database has recorded too little to derive data from.

@@ -22,8 +22,8 @@ namespace sibyl::cluster {
 // shard run in their order. Used by the executor's thread, like Ownership.
 class StoreShardHost final : public ShardHost {
  public:
-  // Both must outlive this object. The executor's run_after() must be thread-safe. The log of a member has the name
-  // to_string(id).
+  // Both must outlive this object. The executor's run_after() must be thread-safe. The log of a member has
+  // the name to_string(id).
   StoreShardHost(storage::ShardedStore& store, base::Executor& executor, size_t threads = 4);
   // Waits for work that has begun. Callbacks are not called afterwards.
   ~StoreShardHost() override;

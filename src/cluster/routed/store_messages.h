@@ -1,4 +1,5 @@
-// The messages by which a server reads the records of a shard at its owner. Internal to RoutedStore and StoreService.
+// The messages by which a server reads the records of a shard at its owner. Internal to RoutedStore and
+// StoreService.
 //
 //   request   version 1, kind, shard u32, then by kind
 //     get     the number of keys, each sized

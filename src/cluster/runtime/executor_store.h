@@ -14,8 +14,8 @@ namespace sibyl::cluster {
 
 class ExecutorStore final : public storage::objects::ObjectStore {
  public:
-  // `executor` must outlive this object. Its tasks must not run any more when this object is destroyed, unless they
-  // check that their owner is alive.
+  // `executor` must outlive this object. Its tasks must not run any more when this object is destroyed,
+  // unless they check that their owner is alive.
   ExecutorStore(std::unique_ptr<storage::objects::ObjectStore> store, base::Executor& executor)
       : store_(std::move(store)), executor_(executor) {}
 

@@ -25,9 +25,9 @@ class ServerMember {
   // Removes the log of a member that is gone, if members have logs. May block; called on a thread of its own.
   using RemoveLog = std::function<base::Status(const MemberId& log)>;
 
-  // `host` must outlive this object. It is called on the member's thread and must not block; it may call back on any
-  // thread. The member has its own connection to the storage, because a server that takes a shard over fences the
-  // connection of its former owner.
+  // `host` must outlive this object. It is called on the member's thread and must not block; it may call back
+  // on any thread. The member has its own connection to the storage, because a server that takes a shard over
+  // fences the connection of its former owner.
   ServerMember(std::unique_ptr<storage::objects::ObjectStore> store, Membership::Options options,
                ShardHost& host, Events events, RemoveLog remove_log = {});
   // Stops without leaving, as a crash does: others wait for the lease.
@@ -45,7 +45,8 @@ class ServerMember {
   void refresh();
   // Hands this server's shards over and leaves the cluster; on_left or on_removed follows.
   void leave();
-  // True while no other server can have this server's shards. Check it after data was read and before it is answered.
+  // True while no other server can have this server's shards. Check it after data was read and before it is
+  // answered.
   bool holds_lease() const;
 
  private:

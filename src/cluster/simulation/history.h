@@ -23,8 +23,8 @@ class History {
   size_t call(const Request& request);
   void finish(size_t operation, const Response& response);
 
-  // Returns an empty text if the operations on each key are linearizable, and otherwise the history of a key that is not.
-  // Operations without a response count as unknown.
+  // Returns an empty text if the operations on each key are linearizable, and otherwise the history of a key
+  // that is not. Operations without a response count as unknown.
   std::string find_violation() const;
   size_t size() const { return operations_.size(); }
 

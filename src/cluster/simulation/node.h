@@ -39,8 +39,8 @@ class Node {
 
   // The owner of a key as this server knows it. Its name may be empty.
   std::string owner_of(Key key) const;
-  // Executes the request if this server owns its key, and otherwise answers `moved`. A change of a base row is done when its view rows
-  // have been renewed.
+  // Executes the request if this server owns its key, and otherwise answers `moved`. A change of a base row
+  // is done when its view rows have been renewed.
   void execute(Request request, Respond respond);
   void receive(const ViewMessage& message) { views_.receive(message); }
   // REQUIRES: this server has the shard of the key open.

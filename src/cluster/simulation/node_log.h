@@ -1,7 +1,7 @@
 // The commit log of a simulated server: a chain in segments, which successors seal.
 //
-// A segment is an object, "log/ID/NUMBER", with the attributes "sequence" and "sealed". The rules are those of the real log
-// (storage/rocksdb/shared/log_chain.h), with few appends in a segment.
+// A segment is an object, "log/ID/NUMBER", with the attributes "sequence" and "sealed". The rules are those
+// of the real log (storage/rocksdb/shared/log_chain.h), with few appends in a segment.
 #pragma once
 
 #include <functional>

@@ -161,7 +161,8 @@ void NodeShards::write_cells(uint32_t number, const std::shared_ptr<Shard>& shar
   send_flush(std::move(attempt));
 }
 
-// Repeats until it is done or refused: a copy that is still on its way must not be applied after a newer flush.
+// Repeats until it is done or refused: a copy that is still on its way must not be applied after a newer
+// flush.
 void NodeShards::send_flush(std::shared_ptr<Flush> flush) {
   store_.mutate(shard_object(flush->number), flush->mutation,
                 guarded(flush->number, flush->shard, [this, flush](Reply reply) {

@@ -32,8 +32,8 @@ class NodeShards final : public ShardHost {
   void close(uint32_t shard, Done done) override;
   void drop(uint32_t shard) override { shards_.erase(shard); }
 
-  // Runs a request on an open shard. Requests for one key run one after another. A read's response must be checked against the
-  // lease before it is sent.
+  // Runs a request on an open shard. Requests for one key run one after another. A read's response must be
+  // checked against the lease before it is sent.
   void execute(uint32_t shard, Request request, Respond respond);
 
   // --- Views. The shard must be open. A change of a base row opens its intent, in the same append.

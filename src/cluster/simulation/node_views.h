@@ -1,4 +1,5 @@
-// Renews view rows in the shards of other simulated servers. The protocol is that of the engine (engine/intents/view_tickets.h).
+// Renews view rows in the shards of other simulated servers. The protocol is that of the engine
+// (engine/intents/view_tickets.h).
 #pragma once
 
 #include <cstdint>

@@ -26,8 +26,8 @@ enum class Weakness : uint8_t {
 using Key = uint32_t;
 using Value = std::optional<int64_t>;
 
-// Some keys are base rows of a view. Each has two view rows, in other shards: for even and for odd values. One of them has the value of
-// the base row, and the other one none.
+// Some keys are base rows of a view. Each has two view rows, in other shards: for even and for odd values.
+// One of them has the value of the base row, and the other one none.
 inline constexpr Key first_view_row = 1 << 16, first_intent = 1 << 24;
 inline constexpr int64_t no_view_row = -1;  // the value of a view row that was erased
 inline bool has_view(Key key) {

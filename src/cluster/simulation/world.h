@@ -45,8 +45,8 @@ struct Report {
   //  - the operations on each key are linearizable, so no acknowledged write is lost;
   //  - no read is answered at an epoch of a shard after a later epoch has answered one;
   //  - in the end, each view row has the value of its base row;
-  //  - when all faults have ended, every key can be read and the state settles: each shard has a live owner, no move and no
-  //    log to replay are left, and logs that are not needed are removed.
+  //  - when all faults have ended, every key can be read and the state settles: each shard has a live owner,
+  //    no move and no log to replay are left, and logs that are not needed are removed.
   std::string violation;
   Injected injected;
   uint64_t operations = 0, answered = 0, owner_changes = 0;

@@ -5,9 +5,9 @@
 // with the position it has reached. So a crash loses at most one step, and a step never interleaves with a
 // write to the same partition. Writes that started with an older schema finish before the first step.
 //
-// In a cluster, each server builds the entries of the shards that it owns (shard_build.h), once no server uses a schema without
-// the index. The server that holds the catalogue completes the build. The rows of a view that follow from a shard are in other shards,
-// where they are renewed (intents/view_updates.h).
+// In a cluster, each server builds the entries of the shards that it owns (shard_build.h), once no server
+// uses a schema without the index. The server that holds the catalogue completes the build. The rows of a
+// view that follow from a shard are in other shards, where they are renewed (intents/view_updates.h).
 //
 // A build that fails because of the data is given up. The failure is logged and reported, and the next
 // process tries the build again. A build that fails because the store cannot write is retried until it

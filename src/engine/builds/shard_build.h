@@ -4,10 +4,11 @@
 //
 //   index id · token of the run · no partition key · kind 0   a fragment with one cell: the attempt that builds, or "done"
 //
-// An attempt that finds another one in the record gives up: the shard was elsewhere in between, and its entries have been erased.
+// An attempt that finds another one in the record gives up: the shard was elsewhere in between, and its
+// entries have been erased.
 //
-// The rows of a view are in other shards than its base table, and view rows may be renewed several times (intents/view_updates.h). So only
-// the end is recorded, under a table id of its own:
+// The rows of a view are in other shards than its base table, and view rows may be renewed several times
+// (intents/view_updates.h). So only the end is recorded, under a table id of its own:
 //
 //   id · token of the run · no partition key · kind 2 · storage id of the view
 #pragma once

@@ -48,8 +48,8 @@ class Catalogue {
   base::Status change(const schema::Snapshot& next, const std::vector<uint32_t>& dropped_storage_ids,
                       storage::WriteSet also = {});
 
-  // Reads the records again if another server has changed them. Returns true if so. Unchanged definitions are shared with the
-  // former schema.
+  // Reads the records again if another server has changed them. Returns true if so. Unchanged definitions are
+  // shared with the former schema.
   base::Result<bool> refresh();
   // Declares that every server uses this version of the schema or a newer one. Records of tables that were
   // dropped up to this version may then be removed.

@@ -41,8 +41,8 @@ base::Result<std::string> render_layout(Engine& engine, const std::string& keysp
                                         const std::optional<std::string>& partition,
                                         const LayoutOptions& options = {});
 
-// Reads the cells of at most options.max_partitions partitions. Sets `more` if there are others. `partition` is
-// as in render_layout(); nullopt: the first partitions.
+// Reads the cells of at most options.max_partitions partitions. Sets `more` if there are others. `partition`
+// is as in render_layout(); nullopt: the first partitions.
 base::Result<std::vector<LayoutPartition>> read_layout(Engine& engine, const std::string& keyspace,
                                                        const std::string& table,
                                                        const std::optional<std::string>& partition,

@@ -5,18 +5,21 @@
 // shard applies all parts again. Parts are merges, so that it does not matter how often they are applied. The
 // owner that applies a part also maintains the indexes, because that depends on the stored data.
 //
-//  1. The timestamp of a batch is above those that the owners of its parts have assigned before, and below those that they assign
-//     afterwards.
+//  1. The timestamp of a batch is above those that the owners of its parts have assigned before, and below
+//     those that they assign afterwards.
 //  2. A part that is sent again must not bring back data that was deleted in the meantime. So clusters keep
 //     deletions for at least an hour (Catalogue), and intents are applied again after seconds.
-//  3. Batches wait for owners on threads of this object. Owners apply parts on other threads, which never wait for other servers.
+//  3. Batches wait for owners on threads of this object. Owners apply parts on other threads, which never
+//     wait for other servers.
 //
-// A write to a table with views is committed by the owner of its partition together with an intent that names the view rows that may
-// change. Then those are renewed at their owners (view_updates.h), the client is answered, and the intent is erased. If servers fail in
-// between, the owner of the intent's shard renews the rows again. An intent has no values, so an old one cannot bring anything back.
+// A write to a table with views is committed by the owner of its partition together with an intent that names
+// the view rows that may change. Then those are renewed at their owners (view_updates.h), the client is
+// answered, and the intent is erased. If servers fail in between, the owner of the intent's shard renews the
+// rows again. An intent has no values, so an old one cannot bring anything back.
 //
-// The record of an intent, under a table id of its own, is in the run of the shard: id · token of the run · no partition key · kind 2 ·
-// a random UUID. Its value is a batch (batch_messages.h) or a list of view rows (view_messages.h).
+// The record of an intent, under a table id of its own, is in the run of the shard: id · token of the run ·
+// no partition key · kind 2 · a random UUID. Its value is a batch (batch_messages.h) or a list of view rows
+// (view_messages.h).
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,7 @@
 // Orders the writes of view rows at the owner of their shard.
 //
-// A server that renews a view row takes a ticket from the owner, then reads the base row, then puts the view row that follows from it.
+// A server that renews a view row takes a ticket from the owner, then reads the base row, then puts the view
+// row that follows from it.
 //
 //  1. A put is accepted only if no put with a later ticket was accepted before, and the shard has stayed here
 //     since the ticket was issued. So once a put is accepted, all later ones are derived from base rows that

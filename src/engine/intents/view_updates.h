@@ -1,11 +1,12 @@
 // Renews view rows in the shards of their owners, after their base rows have changed.
 //
-// The rows that wait for one shard are renewed together, one message after another (view_tickets.h): the owner issues a ticket, the base
-// rows are read wherever they are, and the owner puts what follows from them. A row may be renewed by any server, at any time, any number
-// of times. Each time it is derived from its base row.
+// The rows that wait for one shard are renewed together, one message after another (view_tickets.h): the
+// owner issues a ticket, the base rows are read wherever they are, and the owner puts what follows from them.
+// A row may be renewed by any server, at any time, any number of times. Each time it is derived from its base
+// row.
 //
-//  1. A renewal that succeeds has read the base row after it began. So once a change of a base row is durable and its view rows have
-//     been renewed, the view shows that change or a later one.
+//  1. A renewal that succeeds has read the base row after it began. So once a change of a base row is durable
+//     and its view rows have been renewed, the view shows that change or a later one.
 //  2. It runs on threads of this object. They wait for owners. Owners never wait for other servers.
 #pragma once
 

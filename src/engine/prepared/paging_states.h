@@ -3,9 +3,9 @@
 //
 // A state is valid for the statement that returned it, for the same role, on a server with the same key. A
 // driver may keep a state for days, and use it after a restart, on another connection or with another
-// protocol version. The statement may be prepared again, sent as text, or written with other white space, comments or
-// letter case of keywords and names. As in Cassandra, bound values are not part of the state. The length of a sealed state is rounded up, so that it does not reveal the length of
-// a key.
+// protocol version. The statement may be prepared again, sent as text, or written with other white space,
+// comments or letter case of keywords and names. As in Cassandra, bound values are not part of the state. The
+// length of a sealed state is rounded up, so that it does not reveal the length of a key.
 //
 // The key is a record of the store (docs/storage-format.md) and is created if it is missing. So servers that
 // use one store accept each other's states.

@@ -35,7 +35,8 @@ class Roles final : public Authenticator {
   // Reads the tables, and revokes permissions on resources that are not in the schema. If clients must log in
   // and there is no role, creates the role `cassandra`.
   base::Status start(const schema::SnapshotPtr& schema);
-  // In a cluster, another server may have changed the tables, and only the one that holds the catalogue changes them.
+  // In a cluster, another server may have changed the tables, and only the one that holds the catalogue
+  // changes them.
   base::Status reload();
 
   bool requires_login() const { return options_.authenticator != auth::Authenticator::allow_all; }

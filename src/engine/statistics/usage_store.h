@@ -1,5 +1,5 @@
-// Persists the counts of usage.h across restarts, as records under a storage id of their own. Each server of a cluster has records of its
-// own on the storage that they share.
+// Persists the counts of usage.h across restarts, as records under a storage id of their own. Each server of
+// a cluster has records of its own on the storage that they share.
 //
 // Changed counts are saved every minute and at a clean shutdown, so a crash loses at most the last minute.
 // Records that cannot be read (damaged, or of another version) are ignored and never prevent a start.

@@ -10,8 +10,8 @@
 
 namespace sibyl::execute {
 
-// Adds the operations for the index: put() for whole records, erase() for removed ones. To build from existing
-// data, pass an empty `before`. `runs`: of the store.
+// Adds the operations for the index: put() for whole records, erase() for removed ones. To build from
+// existing data, pass an empty `before`. `runs`: of the store.
 base::Status write_index_change(const schema::Index& index, const RowChange& change,
                                 std::span<const storage::EntryRun> runs, storage::WriteSet& writes);
 

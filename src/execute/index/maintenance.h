@@ -30,8 +30,8 @@ inline constexpr size_t max_index_maintenance_bytes = 256u << 20;
 
 // Adds the operations for the indexes and views of `tables` that follow from the merges in `writes`. Records
 // of other tables are ignored. Fails if more than `max_bytes` would be added. Polls `interrupt`, which may be
-// nullptr. With `views`, affected view rows are added there instead, because they are in other shards. REQUIRES: the partitions are
-// locked from before they were read until the commit.
+// nullptr. With `views`, affected view rows are added there instead, because they are in other shards.
+// REQUIRES: the partitions are locked from before they were read until the commit.
 base::Status add_index_maintenance(std::span<const schema::Table* const> tables, const storage::Store& store,
                                    storage::WriteSet& writes, const Interrupt* interrupt = nullptr,
                                    ViewRows* views = nullptr, size_t max_bytes = max_index_maintenance_bytes);

@@ -1,5 +1,5 @@
-// The records of view rows, derived from their base rows as these are now. For views that are in other shards than their base
-// tables (view_row.h).
+// The records of view rows, derived from their base rows as these are now. For views that are in other shards
+// than their base tables (view_row.h).
 #pragma once
 
 #include <optional>

@@ -3,10 +3,10 @@
 //
 //   index id · token of the run · no partition key · kind 2 · term · the row's record key without table id
 //
-// A store has one run of entries for each of its shards (storage::EntryRun), so that an entry is in a shard with its row.
-// Within a run, the rows with one term follow each other in the order of a table scan. A range of values is a sequence
-// of these. An entry's value is a fragment with only a marker, which expires together with the row's
-// value, so that compaction drops it. Entries may be stale (expired), but none is missing.
+// A store has one run of entries for each of its shards (storage::EntryRun), so that an entry is in a shard
+// with its row. Within a run, the rows with one term follow each other in the order of a table scan. A range
+// of values is a sequence of these. An entry's value is a fragment with only a marker, which expires together
+// with the row's value, so that compaction drops it. Entries may be stale (expired), but none is missing.
 #pragma once
 
 #include <map>

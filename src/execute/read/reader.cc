@@ -123,8 +123,8 @@ bool is_wholly_visible(BytesView bytes, const Fragment& fragment, const Deletion
          !plan.table->is_view() && (fragment.marker.exists() || !fragment.cells.empty());
 }
 
-// Decodes a row, or a partition's record with its static columns. Elements of a large one that the statement does not
-// select are skipped.
+// Decodes a row, or a partition's record with its static columns. Elements of a large one that the statement
+// does not select are skipped.
 bool decode_selected(BytesView bytes, const ReadPlan& plan, bool is_static, Fragment& fragment) {
   if (plan.select == nullptr || bytes.size() < row::min_streamed_bytes) return row::decode(bytes, fragment);
   std::vector<uint32_t> columns;
@@ -322,7 +322,8 @@ class SliceReader final : public Reader {
   }
 
  private:
-  // An iterator with an error is not valid. Asking for the status costs more, and is not necessary for each partition.
+  // An iterator with an error is not valid. Asking for the status costs more, and is not necessary for each
+  // partition.
   base::Status check_end() const { return iterator_->valid() ? base::Status() : iterator_->status(); }
 
   // Polls the interrupt. There may be millions of rows under one deletion, which do not count as tombstones.

@@ -38,7 +38,8 @@ class Draft {
   DefinitionResult with(std::shared_ptr<schema::Keyspace> keyspace, schema::Change change);
   DefinitionResult without(const std::string& keyspace, schema::Change change);
 
-  // Warns about options that have no effect, if an application may rely on them. `before`: nullptr for a new table.
+  // Warns about options that have no effect, if an application may rely on them. `before`: nullptr for a new
+  // table.
   void warn_about_options(const schema::TableOptions& options, const schema::TableOptions* before);
 
   std::vector<std::string> warnings;

@@ -17,8 +17,8 @@ struct TokenRange {
 };
 
 // Serialised partition keys in the order of their values, without duplicates. If no row can match
-// (!reaches_rows()), an empty or too long key is not an error: the result is empty. Other errors are Cassandra's
-// (null in a key, too long a key, ...). REQUIRES: where.partitions() == keys.
+// (!reaches_rows()), an empty or too long key is not an error: the result is empty. Other errors are
+// Cassandra's (null in a key, too long a key, ...). REQUIRES: where.partitions() == keys.
 base::Result<std::vector<Bytes>> partition_keys(const Restrictions& where, const Bindings& bindings,
                                                 Scratch& scratch);
 base::Result<TokenRange> token_range(const Restrictions& where, const Bindings& bindings, Scratch& scratch);

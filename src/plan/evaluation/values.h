@@ -1,4 +1,5 @@
-// The values that relations compare with, for one request. Errors are Cassandra's (null in a key, unset, ...).
+// The values that relations compare with, for one request. Errors are Cassandra's (null in a key, unset,
+// ...).
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
-// The partitions and rows that a statement will touch, derived from its plan: for EXPLAIN and for the advisor.
+// The partitions and rows that a statement will touch, derived from its plan: for EXPLAIN and for the
+// advisor.
 //
 // Nothing is executed and no data is read. The numbers are those in the statement itself.
 #pragma once

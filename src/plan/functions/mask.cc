@@ -33,7 +33,8 @@ std::shared_ptr<Function> make(const FactoryCall& call, std::vector<TypePtr> arg
   return function;
 }
 
-// The type of the masked value, which may be any type. Returns `otherwise` for an argument without a type, such as null.
+// The type of the masked value, which may be any type. Returns `otherwise` for an argument without a type,
+// such as null.
 base::Result<TypePtr> masked_type(const FactoryCall& call, const char* parameters,
                                   const TypePtr& otherwise = nullptr) {
   const TypePtr& type = call.argument_types[0] != nullptr ? call.argument_types[0] : otherwise;

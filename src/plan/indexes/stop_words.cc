@@ -1,5 +1,5 @@
-// The lists of Jacques Savoy, University of Neuchatel (BSD licence), as far as Cassandra reads them: sorted by bytes, with
-// one space between words. Damaged words of its files, which never match, are left out.
+// The lists of Jacques Savoy, University of Neuchatel (BSD licence), as far as Cassandra reads them: sorted
+// by bytes, with one space between words. Damaged words of its files, which never match, are left out.
 #include "plan/indexes/stop_words.h"
 
 #include <algorithm>

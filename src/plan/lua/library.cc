@@ -49,8 +49,8 @@ int protected_call_with_handler(lua_State* lua) {
 
 // --- Iteration
 
-// Replaces Lua's own function, which searches the table for the next entry, and which Lua could call as __close after a
-// limit was exceeded.
+// Replaces Lua's own function, which searches the table for the next entry, and which Lua could call as
+// __close after a limit was exceeded.
 int next_entry(lua_State* lua) {
   luaL_checktype(lua, 1, LUA_TTABLE);
   if (LuaMachine::of(lua).is_exhausted()) return lua_error(lua);

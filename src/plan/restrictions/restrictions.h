@@ -1,7 +1,7 @@
 // WHERE: relations bound, checked and sorted into keys, clustering ranges, index uses and filters.
 //
-// The rules and the error texts are Cassandra's. Immutable once bound. The functions of src/plan/evaluation compute
-// the keys, intervals and filters of one request.
+// The rules and the error texts are Cassandra's. Immutable once bound. The functions of src/plan/evaluation
+// compute the keys, intervals and filters of one request.
 #pragma once
 
 #include <cstdint>

@@ -368,8 +368,8 @@ std::string written_name(const cql::Expression& expression) {
                                          : call->function.keyspace + "." + call->function.name;
 }
 
-// Visits the outermost calls in an expression, and checks that its columns exist. Casts are skipped: their type is
-// known without their operand.
+// Visits the outermost calls in an expression, and checks that its columns exist. Casts are skipped: their
+// type is known without their operand.
 base::Status visit_calls(RowScope& scope, const cql::Expression& expression,
                          const std::function<base::Status(const cql::Expression&)>& visit) {
   const auto each = [&](const std::vector<cql::ExpressionPtr>& elements) -> base::Status {

@@ -1,5 +1,5 @@
-// Logs in the client of one connection: AUTH_RESPONSE, by password or by certificate. Used only on the reactor's
-// thread, except for run_login().
+// Logs in the client of one connection: AUTH_RESPONSE, by password or by certificate. Used only on the
+// reactor's thread, except for run_login().
 //
 // Passwords are checked by a separate pool with fewer threads than cores, so that reactors and other requests
 // do not wait for hashing. An attempt that is delayed (auth::Attempts) waits with a timer and holds no

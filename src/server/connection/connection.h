@@ -1,5 +1,5 @@
-// One client connection: owns the socket, and connects the parts that do the work. Belongs to one reactor; used
-// only on its thread unless a method says otherwise.
+// One client connection: owns the socket, and connects the parts that do the work. Belongs to one reactor;
+// used only on its thread unless a method says otherwise.
 //
 //   socket ─▶ FrameReader ─▶ FlowControl: may it be handled now? ─▶ MessageHandler ─▶ InFlightRequest
 //   socket ◀─ ResponseWriter ◀──────────────────────────────────── finish() ◀─ reactor or pool runs it

@@ -17,7 +17,8 @@ base::Status decode_request(InFlightRequest& request, protocol::BytesView body, 
 
 // Returns true if a message may hold so much text that decode_request() would block a reactor for too long.
 bool is_long(const InFlightRequest& request, protocol::BytesView body);
-// Remembers for some seconds that the plan ran too long on a reactor. may_take_long() then returns true for it. Thread-safe.
+// Remembers for some seconds that the plan ran too long on a reactor. may_take_long() then returns true for
+// it. Thread-safe.
 void remember_slow_plan(const plan::Prepared& plan);
 // Returns true if running the request might block a reactor for too long. REQUIRES: decode_request() has
 // succeeded.

@@ -1,5 +1,5 @@
-// Encodes responses as frames. Each function appends one complete frame to `out`. They know neither sockets nor
-// connections. Thread-safe, as long as `out` and the request are used by one thread.
+// Encodes responses as frames. Each function appends one complete frame to `out`. They know neither sockets
+// nor connections. Thread-safe, as long as `out` and the request are used by one thread.
 #pragma once
 
 #include <cstddef>

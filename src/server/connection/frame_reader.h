@@ -1,5 +1,5 @@
-// Finds the frames in the bytes that a client sends, and owns the memory in which they arrive. Used only on the
-// reactor's thread.
+// Finds the frames in the bytes that a client sends, and owns the memory in which they arrive. Used only on
+// the reactor's thread.
 //
 //   prepare(), commit() ─▶ received bytes ─ open_segment() ─▶ payload ─▶ peek(), frame(), pop()
 //

@@ -47,8 +47,8 @@ void receive(FrameReader& reader, std::string_view bytes) {
   }
 }
 
-// Handles everything that has been received. Returns a line for each frame: "STREAM BODY", "STREAM refused" or
-// "STREAM fatal: ERROR".
+// Handles everything that has been received. Returns a line for each frame: "STREAM BODY", "STREAM refused"
+// or "STREAM fatal: ERROR".
 std::vector<std::string> read_all(FrameReader& reader) {
   std::vector<std::string> frames;
   const auto describe = [](const FrameStep& step) {

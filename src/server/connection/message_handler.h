@@ -1,12 +1,12 @@
-// Handles the messages of one connection: each is answered at once, or becomes a request that is answered when
-// it finishes. Used only on the reactor's thread.
+// Handles the messages of one connection: each is answered at once, or becomes a request that is answered
+// when it finishes. Used only on the reactor's thread.
 //
 //   frame ─ handle() ─▶ InFlightRequest ─ engine ─▶ finish() ─▶ ResponseWriter
 //
-// 1. Each request is answered exactly once, unless the connection has closed. Responses are written in the order
-//    in which requests finish.
-// 2. An exception while a message is handled or answered becomes an error response on its stream, and leaves no
-//    partial response.
+// 1. Each request is answered exactly once, unless the connection has closed. Responses are written in the
+//    order in which requests finish.
+// 2. An exception while a message is handled or answered becomes an error response on its stream, and leaves
+//    no partial response.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ class MessageHandler {
                  ResultBacklog& backlog, std::string address);
   ~MessageHandler();
 
-  // Handles a complete frame. Its body points into `chunk`. `position`: where the frame begins in the stream of
-  // received bytes.
+  // Handles a complete frame. Its body points into `chunk`. `position`: where the frame begins in the stream
+  // of received bytes.
   void handle(const protocol::FrameStep& step, const ChunkPtr& chunk, uint64_t position);
   // Called when a request has its result, or was refused. The request may be reused afterwards.
   void finish(InFlightRequest* request);

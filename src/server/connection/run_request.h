@@ -16,12 +16,12 @@ bool run_on_reactor(InFlightRequest& request);
 // Called before decode_request() on a reactor. A request that takes longer must leave the reactor, because
 // other connections wait for it.
 void set_reactor_deadline(InFlightRequest& request);
-// After run_on_reactor(): returns true if the request was interrupted because it took too long. It has no result
-// then, and must run on the pool.
+// After run_on_reactor(): returns true if the request was interrupted because it took too long. It has no
+// result then, and must run on the pool.
 bool take_interrupted(InFlightRequest& request);
 
-// Queues the request for the pool. Returns false if the pool's queue is full. Called on the reactor's thread, or
-// by the pool thread that runs the request.
+// Queues the request for the pool. Returns false if the pool's queue is full. Called on the reactor's thread,
+// or by the pool thread that runs the request.
 bool submit(InFlightRequest& request);
 base::Error queue_full_error();
 // Returns the error for requests of a client that does not read its responses.

@@ -1,5 +1,5 @@
-// The protocol state of one connection: the options that were negotiated, and the messages that the client may send now.
-// Knows neither sockets nor the engine. Used only on the reactor's thread.
+// The protocol state of one connection: the options that were negotiated, and the messages that the client
+// may send now. Knows neither sockets nor the engine. Used only on the reactor's thread.
 //
 //   expecting_startup ─ STARTUP ─▶ [authenticating ─ AUTH_RESPONSE ─▶] ready
 #pragma once
@@ -29,8 +29,8 @@ class Session {
   // server.
   size_t body_limit(size_t limit) const;
 
-  // Returns an error if a message with this header must not be handled now. Until STARTUP each message chooses
-  // the version of its response.
+  // Returns an error if a message with this header must not be handled now. Until STARTUP each message
+  // chooses the version of its response.
   base::Status admit(const protocol::Header& header);
   // Decompresses the body if necessary, into `decompressed`, and removes the optional fields that precede the
   // message. `body` borrows from `decompressed` then. `limit` bounds the decompressed size.

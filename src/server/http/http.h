@@ -11,8 +11,8 @@
 //   answer        read by the client within 30 seconds
 //   connections   32; a further one closes the idlest one of the address with the most connections
 //
-// So slow clients cannot keep others out. A connection is kept open after an answer of the handler, and closed
-// after a monitoring page.
+// So slow clients cannot keep others out. A connection is kept open after an answer of the handler, and
+// closed after a monitoring page.
 //
 // The Host header of a request must be an IP address, localhost, this machine's name or one of `host_names`.
 // This prevents DNS rebinding: a web page of another site, whose name resolves to this machine, cannot read

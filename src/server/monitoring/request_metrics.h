@@ -61,7 +61,8 @@ class RequestMetrics {
   std::array<base::Counter, 32> errors_;  // by error_slot()
   base::Counter prepared_, regular_, bytes_received_, bytes_sent_, slow_, rests_;
   std::array<base::Histogram, 3> batch_partitions_;
-  // Written only by the reactor's thread, with tables_mutex_ held. The measures of a table are written likewise.
+  // Written only by the reactor's thread, with tables_mutex_ held. The measures of a table are written
+  // likewise.
   mutable base::Mutex tables_mutex_;
   std::unordered_map<uint32_t, Table> tables_ SIBYL_GUARDED_BY(tables_mutex_);
   // The last table that was looked up, because successive requests often use the same one.

@@ -2,8 +2,9 @@
 //
 //   client ──▶ Relay ── RelayHeader, then the client's bytes ──▶ Server
 //
-// So every server of a cluster accepts clients, and drivers see all of them as up. While no server has the database open, a new
-// connection waits for a few seconds. When the server closes its side or becomes unreachable, the client's side is closed as well.
+// So every server of a cluster accepts clients, and drivers see all of them as up. While no server has the
+// database open, a new connection waits for a few seconds. When the server closes its side or becomes
+// unreachable, the client's side is closed as well.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>

@@ -1,5 +1,5 @@
-// The header that a relay sends before the bytes of a client: the client's address, and the server that the client
-// connected to.
+// The header that a relay sends before the bytes of a client: the client's address, and the server that the
+// client connected to.
 //
 //   "\r\n" "SIBYL-RELAY-1" "\n"    16 bytes; no frame of the protocol and no TLS handshake begins like this
 //   host_id of the relay           16 bytes

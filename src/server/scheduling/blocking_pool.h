@@ -7,8 +7,8 @@
 // 4. Compute-heavy requests have a few threads of their own, with low priority.
 //
 // A line whose next request may not start (Admission) is held until release() is called. A held line takes no
-// turns. Its requests do not expire, and do not count against the queue limit, neither while they are held nor
-// afterwards: a line that is released must not cause the requests of other clients to be refused.
+// turns. Its requests do not expire, and do not count against the queue limit, neither while they are held
+// nor afterwards: a line that is released must not cause the requests of other clients to be refused.
 #pragma once
 
 #include <atomic>
@@ -64,9 +64,9 @@ class BlockingPool {
     std::atomic<bool> is_held_{false};
   };
 
-  // `name` is shown in system_views and metrics. `queue_limit` bounds the requests that wait and were
-  // never held, in all lines together. A request that has waited for `queue_timeout` is passed to `run` by an extra thread, even if
-  // all others are busy; `run` must then refuse it. 0: no timeout.
+  // `name` is shown in system_views and metrics. `queue_limit` bounds the requests that wait and were never
+  // held, in all lines together. A request that has waited for `queue_timeout` is passed to `run` by an extra
+  // thread, even if all others are busy; `run` must then refuse it. 0: no timeout.
   BlockingPool(std::string name, unsigned threads, size_t queue_limit, Run run,
                std::chrono::milliseconds queue_timeout = {}, Admission admission = {nullptr, nullptr});
   // Calls stop().

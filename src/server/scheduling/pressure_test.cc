@@ -428,7 +428,8 @@ TEST_F(PressureTest, OthersDoNotWaitForASlowClient) {
   Client slow(port(), 4096), other(port());
   slow.startup();
   other.startup();
-  // Lets the server know how large results are. Otherwise, all threads of the pool may start before the first result is there.
+  // Lets the server know how large results are. Otherwise, all threads of the pool may start before the first
+  // result is there.
   ASSERT_EQ(slow.query("large 1000000").header.opcode, Opcode::result);
   std::string burst;
   for (int16_t stream = 0; stream < 80; ++stream) burst += Client::query_frame("large 1000000", stream);

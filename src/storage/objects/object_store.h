@@ -4,7 +4,8 @@
 // object store promises, independently of its implementation:
 //
 //  1. Atomicity. A Mutation names one object. Its guards are evaluated and its actions applied in one step:
-//     all of them, or none if any guard fails. No reader sees a part. Actions apply in the order of their calls.
+//     all of them, or none if any guard fails. No reader sees a part. Actions apply in the order of their
+//     calls.
 //  2. Durability. A mutation whose outcome is `done` is on all acting replicas. It survives crashes of
 //     clients and of storage nodes.
 //  3. Outcomes. Every mutation has one of three outcomes:
@@ -24,7 +25,8 @@
 //     that one Read asks for is of one moment.
 //  6. Fencing. After fence(client) is done, no mutation of that client is applied to an object after an
 //     operation that this caller starts on the same object. The fenced client's operations fail with
-//     Reason::fenced. A fence lasts at least a day. A client that wants to return connects again, with a new name.
+//     Reason::fenced. A fence lasts at least a day. A client that wants to return connects again, with a new
+//     name.
 //  7. Locks expire by the storage's clock. The holder must assume that its lock expired earlier: it counts
 //     the duration from before it sent the request. A lock is only a hint that its holder is alive. Guards
 //     make writes safe.
@@ -38,8 +40,8 @@
 //     still be applied.
 //
 // Names of objects, attributes and entries are non-empty texts without zero bytes, of at most max_name bytes.
-// Those of attributes must not begin with "lock.". A missing attribute or entry is equal to an empty value in a
-// guard.
+// Those of attributes must not begin with "lock.". A missing attribute or entry is equal to an empty value in
+// a guard.
 #pragma once
 
 #include <chrono>
@@ -269,8 +271,8 @@ class ObjectStore {
   virtual void space(SpaceDone done) = 0;
 };
 
-// Calls a store and waits. REQUIRES: callbacks run on another thread or within the call, so not with a simulated
-// executor, and not in a callback of the store.
+// Calls a store and waits. REQUIRES: callbacks run on another thread or within the call, so not with a
+// simulated executor, and not in a callback of the store.
 class Blocking {
  public:
   explicit Blocking(ObjectStore& store) : store_(store) {}

@@ -184,10 +184,10 @@ base::Result<uint64_t> CommitLog::replay_segment(const Segment& segment, std::op
   return offset;
 }
 
-// The first sync of a reserved block changes the metadata of the file system, and takes twice the CPU and several times the time
-// of any later one. Therefore zeros are written beyond the group that ends at `end`, for many blocks at a time. Reserved
-// blocks read as zeros too, so this changes nothing for recovery. After an error, only this advantage is
-// lost.
+// The first sync of a reserved block changes the metadata of the file system, and takes twice the CPU and
+// several times the time of any later one. Therefore zeros are written beyond the group that ends at `end`,
+// for many blocks at a time. Reserved blocks read as zeros too, so this changes nothing for recovery. After
+// an error, only this advantage is lost.
 void CommitLog::write_ahead(Segment& segment, uint64_t end) const {
   static std::array<char, 512 << 10> zeros;  // never written to, so it takes no memory
   if (end <= segment.written) return;

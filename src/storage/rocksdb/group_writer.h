@@ -4,8 +4,8 @@
 // resumes by itself as soon as the device works again. The log keeps a segment until its contents are in
 // table files.
 //
-// Stores that share a log write their groups together: their owner calls begin_group(), add(), prepare_group() for
-// each of them, appends all groups to the log at once, and then calls finish_group().
+// Stores that share a log write their groups together: their owner calls begin_group(), add(),
+// prepare_group() for each of them, appends all groups to the log at once, and then calls finish_group().
 //
 // Must be used by one thread at a time, the committer's. Members that only return statistics are thread-safe.
 #pragma once

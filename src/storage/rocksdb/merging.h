@@ -18,12 +18,12 @@
 
 namespace sibyl::storage::rocksdb {
 
-// Merges of 64 KiB and more are refused if the statement on this thread must not have their memory or time. RocksDB then
-// reports corruption, and the reader must call take_refused_merge().
+// Merges of 64 KiB and more are refused if the statement on this thread must not have their memory or time.
+// RocksDB then reports corruption, and the reader must call take_refused_merge().
 std::shared_ptr<::rocksdb::MergeOperator> make_merge_operator();
 
-// Returns why a merge on this thread was refused since the last call, and forgets it. Call after every operation that
-// failed.
+// Returns why a merge on this thread was refused since the last call, and forgets it. Call after every
+// operation that failed.
 std::optional<base::Error> take_refused_merge();
 
 // While one exists, larger merges on this thread are refused as well. They do not nest.

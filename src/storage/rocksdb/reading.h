@@ -12,7 +12,8 @@ namespace sibyl::storage::rocksdb {
 
 class DamageReport;
 
-// The key of the log's position (write_log.h), which readers do not see, and the smallest key that a record may have.
+// The key of the log's position (write_log.h), which readers do not see, and the smallest key that a record
+// may have.
 inline constexpr BytesView position_key("", 0);
 inline constexpr BytesView first_record_key("\0", 1);
 
@@ -32,7 +33,8 @@ inline BytesView view_of(const ::rocksdb::Slice& slice) {
 base::Result<bool> read_record(::rocksdb::DB& database, const ::rocksdb::ReadOptions& options, BytesView key,
                                Bytes& value, DamageReport& damage);
 
-// The iterator keeps copies of its bounds, and overwrites options.total_order_seek. `damage` receives reports of damage and must outlive the iterator.
+// The iterator keeps copies of its bounds, and overwrites options.total_order_seek. `damage` receives reports
+// of damage and must outlive the iterator.
 std::unique_ptr<Iterator> make_iterator(::rocksdb::DB& database, ::rocksdb::ReadOptions options,
                                         BytesView begin, BytesView end, DamageReport* damage = nullptr);
 

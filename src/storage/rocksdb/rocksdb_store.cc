@@ -63,8 +63,8 @@ Options fit_to_file_system(Options options, uint64_t total_bytes) {
   return options;
 }
 
-// A flush of the memory tables releases many segments at once, and a new segment costs more than a reused one. They must not fill
-// a small file system.
+// A flush of the memory tables releases many segments at once, and a new segment costs more than a reused
+// one. They must not fill a small file system.
 size_t kept_segments(uint64_t total_bytes, uint64_t segment_bytes) {
   constexpr uint64_t parts = 64, least = 2, most = 8;
   return static_cast<size_t>(std::clamp(total_bytes / (parts * segment_bytes), least, most));

@@ -1,7 +1,7 @@
 // The log of a store: makes a group of writes durable before it is in a table file.
 //
-// commit_log.h implements it on a local device, shared/object_log.h on an object store. Must be used by one thread at a
-// time. bytes() is thread-safe.
+// commit_log.h implements it on a local device, shared/object_log.h on an object store. Must be used by one
+// thread at a time. bytes() is thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@ namespace sibyl::advisor {
 // matter.
 std::optional<Severity> severity_of_aggregate(const StatementFacts& statement, double rows);
 
-// Proposes a table that holds the result: a counter for count(*) of a partition, otherwise a row of totals that
-// the application maintains. REQUIRES: the statement is a SELECT with a plan on `table`.
+// Proposes a table that holds the result: a counter for count(*) of a partition, otherwise a row of totals
+// that the application maintains. REQUIRES: the statement is a SELECT with a plan on `table`.
 void fix_aggregate(const StatementFacts& statement, const TableFacts& table, Finding& finding);
 
 }  // namespace sibyl::advisor

@@ -23,8 +23,8 @@ bool compares(const cql::Select& select, const std::string& column, bool by_rang
   });
 }
 
-// The only column of the partition key that is not compared by =, if it is a period compared by a range; otherwise
-// nullptr.
+// The only column of the partition key that is not compared by =, if it is a period compared by a range;
+// otherwise nullptr.
 const schema::Column* period_in_range(const TableFacts& table, const cql::Select& select) {
   const schema::Column* period = nullptr;
   for (size_t i = 0; i < table.table->partition_key_count; ++i) {
@@ -37,8 +37,8 @@ const schema::Column* period_in_range(const TableFacts& table, const cql::Select
   return period;
 }
 
-// True if the statement restricts nothing but the partition key and leading clustering columns, so that it runs
-// once the period is given.
+// True if the statement restricts nothing but the partition key and leading clustering columns, so that it
+// runs once the period is given.
 bool restricts_key_only(const TableFacts& table, const cql::Select& select) {
   return std::all_of(select.where.begin(), select.where.end(), [&](const cql::Relation& one) {
     if (one.target != cql::Relation::Target::column) return false;

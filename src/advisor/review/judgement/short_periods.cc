@@ -15,7 +15,8 @@ std::optional<double> busiest_rate(const TableFacts& table) {
   return *table.growth * table.hottest_share();
 }
 
-// The shortest usual period in which the busiest key gets a good number of rows that are well within the target.
+// The shortest usual period in which the busiest key gets a good number of rows that are well within the
+// target.
 std::optional<double> better_period(const ReviewModel& model, const TableFacts& table, double rate,
                                     double width) {
   constexpr double day = 86'400, enough = 100, margin = 4;

@@ -19,7 +19,8 @@ bool parse(base::BytesView text, Integer& value) {
 
 }  // namespace
 
-// VERSION ID STATE SIZE BLOCKS MODIFIED REFERENCE, then a line feed and the content. "-" stands for an empty field.
+// VERSION ID STATE SIZE BLOCKS MODIFIED REFERENCE, then a line feed and the content. "-" stands for an empty
+// field.
 base::Bytes encode(const FileRecord& record) {
   const char state = record.is_complete ? 'c' : record.is_kept_incomplete ? 'k' : 'i';
   return fmt::format("{} {} {} {} {} {} {} \n{}", format_version, record.id.empty() ? "-" : record.id, state,

@@ -11,7 +11,8 @@
 //   f:NAME     the record of a file (file_record.h)
 //   t:ID       trash: a file without a name, whose objects are still to be removed
 //
-// A file is a run of blocks of 4 MiB, "file/ID/NUMBER". Small files that never grow are in their entries. The rules:
+// A file is a run of blocks of 4 MiB, "file/ID/NUMBER". Small files that never grow are in their entries. The
+// rules:
 //
 //  1. A file is recorded before its first block is written, with an id that is never used again. So its
 //     blocks can always be found from a directory.
@@ -30,9 +31,9 @@
 // seen is refused, and changes and fences nothing, so that a slow former owner cannot take the directory
 // back.
 //
-// Once a mutation is refused because of the epoch, the directory is lost: every later operation fails, and `on_lost` is
-// called. The owner must stop at once. The same holds if the outcome of a mutation is unknown for longer than
-// `patience`.
+// Once a mutation is refused because of the epoch, the directory is lost: every later operation fails, and
+// `on_lost` is called. The owner must stop at once. The same holds if the outcome of a mutation is unknown
+// for longer than `patience`.
 //
 // All functions may block. Thread-safe.
 #pragma once

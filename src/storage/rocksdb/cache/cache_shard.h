@@ -1,7 +1,7 @@
 // One shard of the row cache: entries by key, evicted by S3-FIFO.
 //
-// S3-FIFO resists scans: a new entry goes to a small queue (a tenth of the capacity) and is evicted from there
-// unless it was read at least twice. Keys that were evicted from the small queue are remembered by a
+// S3-FIFO resists scans: a new entry goes to a small queue (a tenth of the capacity) and is evicted from
+// there unless it was read at least twice. Keys that were evicted from the small queue are remembered by a
 // fingerprint; if such a key comes back, it goes to the main queue at once. The main queue is a FIFO that
 // reinserts entries that were read.
 //
@@ -58,7 +58,8 @@ class CacheShard {
   // insert().
   void replace(Entry& entry, std::optional<BytesView> value);
   void erase(Entry& entry) noexcept;
-  // Evicts what exceeds the new capacity. May throw std::bad_alloc, and then keeps a larger index than necessary.
+  // Evicts what exceeds the new capacity. May throw std::bad_alloc, and then keeps a larger index than
+  // necessary.
   void set_capacity(uint64_t capacity_bytes);
 
   // Returns the bytes of the shard, including the index and malloc's overhead.

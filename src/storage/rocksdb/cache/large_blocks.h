@@ -1,7 +1,9 @@
-// Memory of blocks of data files. Statements load blocks that are too large for the cache one after the other.
+// Memory of blocks of data files. Statements load blocks that are too large for the cache one after the
+// other.
 //
-// A record is in one block, whatever its size, and a block that is larger than a shard of the cache is freed as soon as
-// its reader has finished. Without this, each of several readers of such a record would load a copy.
+// A record is in one block, whatever its size, and a block that is larger than a shard of the cache is freed
+// as soon as its reader has finished. Without this, each of several readers of such a record would load a
+// copy.
 #pragma once
 
 #include <rocksdb/memory_allocator.h>
@@ -21,8 +23,8 @@ class LargeBlocks final : public ::rocksdb::MemoryAllocator {
   explicit LargeBlocks(size_t min_bytes) : min_bytes_(min_bytes) {}
 
   const char* Name() const override { return "sibyl.large_blocks"; }
-  // A statement waits until another one's large block has been freed, at most for a second. Reactors, compactions and
-  // threads that hold a large block do not wait.
+  // A statement waits until another one's large block has been freed, at most for a second. Reactors,
+  // compactions and threads that hold a large block do not wait.
   void* Allocate(size_t size) override;
   void Deallocate(void* block) override;
 

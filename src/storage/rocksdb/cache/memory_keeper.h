@@ -5,8 +5,8 @@
 //   less than 1/16 of the machine's memory is available: half of the sixteenths, at least one
 //   more than 1/8 is available: one sixteenth more
 //
-// The memory is that of the machine or of the control group, whichever has less available. A cache that holds less than it
-// is allowed is not affected.
+// The memory is that of the machine or of the control group, whichever has less available. A cache that holds
+// less than it is allowed is not affected.
 #pragma once
 
 #include <chrono>
@@ -31,7 +31,8 @@ class MemoryKeeper {
   using Resize = std::function<void(uint32_t sixteenths)>;
   using Read = std::function<std::optional<base::MachineMemory>()>;
 
-  // Calls `resize` on a thread of its own when the allowed number of sixteenths changes. All sixteen are allowed at first.
+  // Calls `resize` on a thread of its own when the allowed number of sixteenths changes. All sixteen are
+  // allowed at first.
   MemoryKeeper(Resize resize, Read read, std::chrono::milliseconds interval = std::chrono::seconds(1));
   ~MemoryKeeper();
   MemoryKeeper(const MemoryKeeper&) = delete;

@@ -336,8 +336,8 @@ void EntryTree::Cursor::find_first(const Key& key) {
   }
 }
 
-// Moves to the last entry before the key or, with `or_equal`, at or before it. The separator of the leaf that it chooses is such
-// an entry, except in the first leaf.
+// Moves to the last entry before the key or, with `or_equal`, at or before it. The separator of the leaf that
+// it chooses is such an entry, except in the first leaf.
 void EntryTree::Cursor::find_last(const Key& key, bool or_equal) {
   const Node* node = tree_->root_.load(std::memory_order_acquire);
   for (;;) {
@@ -365,7 +365,8 @@ void EntryTree::Cursor::find_last(const Key& key, bool or_equal) {
   }
 }
 
-// Moves to the first entry on the right of the node that is after the key or, with `or_equal`, at or after it.
+// Moves to the first entry on the right of the node that is after the key or, with `or_equal`, at or after
+// it.
 void EntryTree::Cursor::continue_right(const Node& from, const Key& key, bool or_equal) {
   const Node* node = from.next.load(std::memory_order_acquire);
   while (node != nullptr) {

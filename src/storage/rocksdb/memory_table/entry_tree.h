@@ -1,22 +1,25 @@
-// The entries of a memory table in order: a B+ tree for one writer and any number of readers at the same time.
+// The entries of a memory table in order: a B+ tree for one writer and any number of readers at the same
+// time.
 //
-// An entry is what RocksDB stores in a memory table: a varint with the size of the internal key, the internal key (the user key
-// and 8 bytes with the sequence number and the type), and more that the tree does not read. Entries are ordered by user key,
-// as bytes, and then from the newest to the oldest. The tree keeps pointers to them. Nothing is ever removed.
+// An entry is what RocksDB stores in a memory table: a varint with the size of the internal key, the internal
+// key (the user key and 8 bytes with the sequence number and the type), and more that the tree does not read.
+// Entries are ordered by user key, as bytes, and then from the newest to the oldest. The tree keeps pointers
+// to them. Nothing is ever removed.
 //
 // Readers take no locks and never wait. The rules:
 //
-//  1. A node has 14 slots and a word `order` with the number of its entries and the permutation that sorts the slots. The
-//     writer fills a free slot and then publishes it by storing `order`.
-//  2. A full node is split. Its upper half moves to a new node on its right. The writer stores `next`, then `end`, then a
-//     shorter `order`, and then increments `version`: from now on the slots of the upper half may be filled again.
-//  3. A reader loads `version` before it loads `order`, and again after it has loaded the last slot. If it has changed, the slots
-//     may have been filled again, and the reader repeats the node.
-//  4. A reader that is past the last entry of a node compares with `end`: the entries from `end` on are in nodes on the right.
-//     So it finds entries that have been moved there after it chose the node.
+//  1. A node has 14 slots and a word `order` with the number of its entries and the permutation that sorts
+//     the slots. The writer fills a free slot and then publishes it by storing `order`.
+//  2. A full node is split. Its upper half moves to a new node on its right. The writer stores `next`, then
+//     `end`, then a shorter `order`, and then increments `version`: from now on the slots of the upper half
+//     may be filled again.
+//  3. A reader loads `version` before it loads `order`, and again after it has loaded the last slot. If it
+//     has changed, the slots may have been filled again, and the reader repeats the node.
+//  4. A reader that is past the last entry of a node compares with `end`: the entries from `end` on are in
+//     nodes on the right. So it finds entries that have been moved there after it chose the node.
 //
-// A node's entries share the first `skip` bytes of their user keys. The next 8 bytes are in the node, as a number: most
-// comparisons need no other memory.
+// A node's entries share the first `skip` bytes of their user keys. The next 8 bytes are in the node, as a
+// number: most comparisons need no other memory.
 #pragma once
 
 #include <array>
@@ -37,7 +40,8 @@ class EntryTree {
   EntryTree(const EntryTree&) = delete;
   EntryTree& operator=(const EntryTree&) = delete;
 
-  // Borrows the entry. REQUIRES: called by one thread at a time; the tree has no entry with this internal key.
+  // Borrows the entry. REQUIRES: called by one thread at a time; the tree has no entry with this internal
+  // key.
   void insert(const char* entry);
 
   // --- Thread-safe, also during an insertion.
@@ -57,8 +61,8 @@ class EntryTree {
   };
 
  public:
-  // A position in the tree. Invalid until the first seek. Entries that are inserted while a cursor is in use may or may not be
-  // visited. Must not outlive the tree.
+  // A position in the tree. Invalid until the first seek. Entries that are inserted while a cursor is in use
+  // may or may not be visited. Must not outlive the tree.
   class Cursor {
    public:
     explicit Cursor(const EntryTree& tree) : tree_(&tree) {}

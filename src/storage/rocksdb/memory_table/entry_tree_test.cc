@@ -208,7 +208,8 @@ TEST_F(EntryTreeTest, StaysAsItWasIfThereIsNoMemory) {
   }
 }
 
-// Readers see every entry that was inserted before they began, in order, in both directions, while the tree grows.
+// Readers see every entry that was inserted before they began, in order, in both directions, while the tree
+// grows.
 class EntryTreeThreadsTest : public EntryTreeTest {
  protected:
   static constexpr size_t count = 30'000;

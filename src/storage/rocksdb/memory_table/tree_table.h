@@ -7,7 +7,8 @@
 
 namespace sibyl::storage::rocksdb {
 
-// REQUIRES: user keys are compared as bytes, and one thread at a time inserts (no allow_concurrent_memtable_write).
+// REQUIRES: user keys are compared as bytes, and one thread at a time inserts (no
+// allow_concurrent_memtable_write).
 std::shared_ptr<::rocksdb::MemTableRepFactory> make_tree_tables();
 
 }  // namespace sibyl::storage::rocksdb

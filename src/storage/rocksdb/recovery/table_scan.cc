@@ -179,7 +179,8 @@ void TableScan::read_meta(const Handle& metaindex) {
 }
 
 // Every entry of an index is a restart point and therefore has a complete key and handle. The top of an index
-// leads to data blocks, of which the first is at the beginning of the file, or to the partitions of the index.
+// leads to data blocks, of which the first is at the beginning of the file, or to the partitions of the
+// index.
 void TableScan::read_index(const Handle& index, bool is_top) {
   Bytes block;
   std::vector<uint32_t> restarts;

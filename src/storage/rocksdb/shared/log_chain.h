@@ -1,18 +1,21 @@
 // A log of groups on an object store: a chain of records in segments, which another server can end.
 //
-// A log has a name that is never used again. Its segments are objects, "log/NAME/NUMBER". Each has two attributes: `epoch`, which
-// is 1 until another server seals the log, and `sequence`, the number of the last record.
+// A log has a name that is never used again. Its segments are objects, "log/NAME/NUMBER". Each has two
+// attributes: `epoch`, which is 1 until another server seals the log, and `sequence`, the number of the last
+// record.
 //
 //   record   crc u32, size u32, sequence u64, epoch of the shard u64 (0 in logs of many shards), flags u32, then the bytes;
 //            little-endian
 //
 // The rules:
 //
-//  1. Records form a chain: an append compares the epoch and the sequence n - 1, appends, and sets n, in one mutation. A
-//     record whose outcome was unknown is therefore never applied late or twice, and no record is missing in the middle.
-//  2. If the outcome is unknown, the same append is repeated until it is known; nothing else is written meanwhile. If it is
-//     refused, the attributes tell whether an earlier attempt was applied or another server has sealed the log.
-//     If the storage is full after an attempt whose outcome is unknown, an empty record, marked as cancelled, takes its number.
+//  1. Records form a chain: an append compares the epoch and the sequence n - 1, appends, and sets n, in one
+//     mutation. A record whose outcome was unknown is therefore never applied late or twice, and no record is
+//     missing in the middle.
+//  2. If the outcome is unknown, the same append is repeated until it is known; nothing else is written
+//     meanwhile. If it is refused, the attributes tell whether an earlier attempt was applied or another
+//     server has sealed the log. If the storage is full after an attempt whose outcome is unknown, an empty
+//     record, marked as cancelled, takes its number.
 //  3. The first record of a segment creates it, exclusively.
 //  4. Sealing raises the epoch of each segment, and then creates a sealed segment after the last one, as the
 //     end. If the writer has created that segment meanwhile, it is sealed as well. The writer can neither

@@ -4,7 +4,8 @@
 // LOCK, LOG and RocksDB's own log stay in memory: every open creates them anew, and the directory's epoch
 // replaces LOCK. Temporary files stay in memory as well, until they are renamed to CURRENT.
 //
-// Once the directory is lost, every write fails as fenced (IOStatus::IOFenced), which RocksDB does not recover from.
+// Once the directory is lost, every write fails as fenced (IOStatus::IOFenced), which RocksDB does not
+// recover from.
 #pragma once
 
 #include <memory>

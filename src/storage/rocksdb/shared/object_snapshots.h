@@ -5,8 +5,8 @@
 //   object "snapshot-NAME"                  its contents, as a line "sibyl snapshot 1 CRC" and JSON; written
 //   last
 //
-// A snapshot takes little time and no space except for data that the database has since rewritten or dropped. It does not survive the loss
-// of the pool: restore it into another pool for that.
+// A snapshot takes little time and no space except for data that the database has since rewritten or dropped.
+// It does not survive the loss of the pool: restore it into another pool for that.
 //
 // All functions block, and may be called by any program that can reach the storage.
 #pragma once

@@ -303,7 +303,8 @@ base::Status Shards::open_shard(uint32_t shard, uint64_t epoch, const std::vecto
   return {};
 }
 
-// Applies the groups of the shard in the logs of its former owners, in the order of their epochs, as far as the tables lack them.
+// Applies the groups of the shard in the logs of its former owners, in the order of their epochs, as far as
+// the tables lack them.
 base::Result<std::unique_ptr<WriteLog>> Shards::replay(const OpenShard& shard,
                                                        const std::vector<FormerLog>& logs,
                                                        const WriteLog::Replay& replay, BytesView position) {

@@ -1,7 +1,8 @@
 // Opens the store over the shards of a server on an object store.
 //
-// Each shard is a store on objects (shared_store.h) with files of its own. Its directory is "shard-NUMBER", of 8 digits. The shards of a server
-// share one log (server_log.h), one thread that commits, the caches, and the memory for memory tables.
+// Each shard is a store on objects (shared_store.h) with files of its own. Its directory is "shard-NUMBER",
+// of 8 digits. The shards of a server share one log (server_log.h), one thread that commits, the caches, and
+// the memory for memory tables.
 //
 // Opening a shard replays the groups that its tables lack, from the logs of dead former owners, and flushes.
 // Closing flushes. So each shard has groups in one log at a time. A write set over several shards is one

@@ -27,8 +27,8 @@ TEST(OpenShards, AClosingShardIsRefusedToRequestsOnly) {
   closer.join();
 }
 
-// A reader with an iterator must find the shard again: otherwise it would wait for the next owner of the shard, and close() for the
-// iterator. So the shard closes when its last use ends, and not a moment later.
+// A reader with an iterator must find the shard again: otherwise it would wait for the next owner of the
+// shard, and close() for the iterator. So the shard closes when its last use ends, and not a moment later.
 TEST(OpenShards, AShardClosesWithItsLastUse) {
   for (int round = 0; round < 100; ++round) {
     OpenShards shards(1);

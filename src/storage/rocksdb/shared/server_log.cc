@@ -268,7 +268,8 @@ base::Status remove_log(objects::ObjectStore& store, const std::string& name,
   return reply.is_refused(Reason::missing) ? base::Status() : check_head(reply, "Cannot remove a log");
 }
 
-// The writer may release the first segments after their number was read from the head. Then the head is read again.
+// The writer may release the first segments after their number was read from the head. Then the head is read
+// again.
 base::Result<LogSummary> summarise_log(objects::ObjectStore& store, const std::string& name) {
   constexpr int attempts = 3;
   LogSummary summary;

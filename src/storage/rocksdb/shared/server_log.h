@@ -1,4 +1,5 @@
-// The commit log of one server, which all of its shards share: a chain (log_chain.h) whose groups have parts of shards.
+// The commit log of one server, which all of its shards share: a chain (log_chain.h) whose groups have parts
+// of shards.
 //
 // The object "log/NAME" is the head of the log:
 //
@@ -9,8 +10,8 @@
 //
 // The rules, besides those of the chain:
 //
-//  1. The writer creates the head, exclusively, before any shard may name the log. Sealing a log without a head creates it sealed,
-//     so that its writer never begins.
+//  1. The writer creates the head, exclusively, before any shard may name the log. Sealing a log without a
+//     head creates it sealed, so that its writer never begins.
 //  2. Sealing seals the head, reads `first`, and then seals the segments from there on. The writer cannot
 //     release a segment in between, so a missing segment is always the end.
 //  3. A segment is released when no shard needs it: the groups of each shard in it are in the shard's tables.
@@ -63,8 +64,8 @@ class ServerLog {
   // Creates the head.
   static base::Result<std::unique_ptr<ServerLog>> create(Options options);
 
-  // Appends the parts as one group: all of them are durable afterwards, or none. Errors as WriteLog::append(). Used by one
-  // thread, like release_unneeded().
+  // Appends the parts as one group: all of them are durable afterwards, or none. Errors as
+  // WriteLog::append(). Used by one thread, like release_unneeded().
   base::Status append(std::span<const Part> parts);
   // Removes the segments that are not needed by any shard.
   void release_unneeded();

@@ -1,4 +1,5 @@
-// Opens the store on an object store: its tables are files of a directory there, its log is a chain of objects.
+// Opens the store on an object store: its tables are files of a directory there, its log is a chain of
+// objects.
 //
 // A store is stateless: everything acknowledged is in the object store. Another process that opens it under
 // the same name takes it over, and this one stops. An open does this, in order:

@@ -172,7 +172,8 @@ TEST_F(ObjectLogs, AnAppendOnItsWayCountsBeforeTheSealOrNever) {
   }
 }
 
-// The append has timed out and may arrive at any time. It must neither count after it was refused, nor take the place of the next one.
+// The append has timed out and may arrive at any time. It must neither count after it was refused, nor take
+// the place of the next one.
 TEST_F(ObjectLogs, AnAppendInDoubtIsCancelledWhenTheStorageIsFull) {
   for (int round = 0; round < 40; ++round) {  // the late append arrives at a random time
     const bool is_first = round % 2 == 0;
