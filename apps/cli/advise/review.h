@@ -1,4 +1,4 @@
-// \`sibyl advise\` without a subcommand: reviews files.
+// `sibyl advise` without a subcommand: reviews files.
 #pragma once
 
 namespace CLI {

@@ -166,7 +166,7 @@ base::Status SchemaCopier::copy_indexes_and_views(const std::vector<SourceKeyspa
 base::Status SchemaCopier::create_views(const SourceKeyspace& keyspace) {
   for (const SourceTable& view : keyspace.views) {
     const std::string base = view.row.text("base_table_name");
-    // Views of tables that were not chosen, or not created, have no base.
+    // If the table of a view was not chosen or not created, the view has no base.
     const bool has_base =
         std::ranges::find(keyspace.tables, base, &SourceTable::name) != keyspace.tables.end();
     const std::string title = "view " + view.quoted_name();

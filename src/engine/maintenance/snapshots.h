@@ -38,7 +38,8 @@ struct SnapshotInfo {
   std::vector<SnapshotTable> tables;
   std::vector<storage::CheckpointFile> files;
   uint64_t bytes = 0;
-  uint64_t own_bytes = 0;  // in files that the database no longer uses: freed by clearing the snapshot
+  // Bytes in files that the database no longer uses, which are freed when the snapshot is cleared.
+  uint64_t own_bytes = 0;
 };
 
 // An empty name is replaced by one made from the time. Names consist of letters, digits, '.', '_' and '-'.

@@ -45,8 +45,8 @@ class HttpHandler {
  public:
   virtual ~HttpHandler() = default;
 
-  // Called on the HTTP thread, so it must not block. `done` must be called once, on any thread, even after
-  // the Http has been destroyed; it is then ignored.
+  // Called on the HTTP thread, so it must not block. `done` must be called once, on any thread. A call after
+  // the Http has been destroyed has no effect.
   using Done = std::function<void(HttpAnswer)>;
   virtual void handle(HttpRequest request, Done done) = 0;
 };
