@@ -45,10 +45,11 @@ class ClusterServer {
     // Called when leave() is complete: requests in flight have been answered.
     std::function<void()> on_left;
   };
+  // The functions are called until the server's destructor returns. What they use must exist until then.
   struct Options {
     Configuration configuration;
     boost::json::array settings;  // for the console
-    // Connects to the cluster's storage. Called several times, because a connection may be fenced.
+    // Connects to the cluster's storage, on any thread. Called several times, because a connection may be fenced.
     std::function<base::Result<std::unique_ptr<storage::objects::ObjectStore>>()> connect;
     Events events;
   };

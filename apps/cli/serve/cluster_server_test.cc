@@ -62,12 +62,13 @@ bool wait_for(const std::function<bool()>& condition) {
 
 // A server, and its events.
 struct Started {
-  std::unique_ptr<ClusterServer> server;
   uint16_t port = 0;
   std::atomic<bool> serves = false, has_left = false;
   std::mutex mutex;  // guards the two below
   std::string lost;
   std::vector<std::string> clients;  // names of its connections to the storage
+  // Destroyed first: until then, it connects to the storage and reports events.
+  std::unique_ptr<ClusterServer> server;
 
   bool is_lost() {
     const std::lock_guard lock(mutex);
@@ -428,6 +429,18 @@ TEST_F(ClusterServerTest, AServerMayLeaveBeforeItHasJoined) {
   first->server->leave();
   EXPECT_TRUE(wait_for([&] { return first->has_left.load(); }));
   EXPECT_FALSE(first->is_lost());
+}
+
+// The first servers are destroyed at different moments of joining.
+TEST_F(ClusterServerTest, AServerMayBeDestroyedWhileItJoins) {
+  create(2);
+  for (int i = 0; i < 12; ++i) {
+    const auto started = start();
+    std::this_thread::sleep_for(std::chrono::microseconds(50 * i));
+  }
+  const auto last = start();
+  settle({last.get()});
+  EXPECT_FALSE(last->is_lost());
 }
 
 TEST_F(ClusterServerTest, StatusShowsServersAndShards) {
