@@ -81,7 +81,7 @@ class ClusterServer {
   void begin();
   base::Result<std::unique_ptr<ClusterMember>> make_member();
   void on_removed();
-  void on_left();
+  void on_free();
   void lose(const std::string& why);
   void follow(const cluster::State& state);
 
@@ -118,6 +118,7 @@ class ClusterServer {
   std::unique_ptr<ClusterStatements> statements_;
   std::unique_ptr<ClusterOperations> operations_;
   std::vector<engine::ClusterNode> shown_;  // those that clients know
+  bool has_drained_ = false;                // leaving: no client is served any more
   cluster::ThreadExecutor jobs_;
 };
 

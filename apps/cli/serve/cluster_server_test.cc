@@ -641,6 +641,43 @@ class Writer {
   std::thread thread_;
 };
 
+// Its clients go on while it leaves. At the end it closes their connections, but no request fails before.
+TEST_F(ClusterServerTest, AServerThatLeavesCompletesWhatItHasBegun) {
+  create(6);
+  const auto servers = start_many(3);
+  {
+    const auto client = connect(*servers[0]);
+    make_table(*client);
+    run(*client,
+        "CREATE MATERIALIZED VIEW ks.w AS SELECT k, v FROM ks.t WHERE k IS NOT NULL AND v IS NOT NULL "
+        "PRIMARY "
+        "KEY (v, k)");
+  }
+  std::vector<std::unique_ptr<Writer>> clients;
+  for (int client = 0; client < 8; ++client) {
+    std::vector<std::unique_ptr<client::Connection>> connections;
+    connections.push_back(connect(*servers[1]));
+    clients.push_back(std::make_unique<Writer>(std::move(connections), [client](int number) {
+      const int key = client * 100 + number % 100;
+      return number % 2 == 0 ? insert(key, fmt::format("{}-{}", client, number)) : select(key);
+    }));
+  }
+  ASSERT_TRUE(wait_for([&] {
+    return std::ranges::all_of(clients, [](const auto& client) { return client->acknowledged() > 5; });
+  }));
+  const auto began = std::chrono::steady_clock::now();
+  servers[1]->server->leave();
+  ASSERT_TRUE(wait_for([&] { return servers[1]->has_left.load(); }));
+  // Requests that wait in vain end after ten seconds.
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(8));
+  for (const auto& client : clients) {
+    ASSERT_TRUE(wait_for([&] { return !client->error().empty(); }));
+    EXPECT_THAT(client->error(),
+                testing::Not(testing::AnyOf(HasSubstr("timed out"), HasSubstr("lost its lease"),
+                                            HasSubstr("Cannot achieve consistency"))));
+  }
+}
+
 std::set<int64_t> keys_of(client::Connection& connection, const std::string& text) {
   std::set<int64_t> keys;
   auto result = connection.query(text);
