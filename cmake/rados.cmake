@@ -38,6 +38,9 @@ if(SIBYL_TESTS)
                                            $<TARGET_FILE:sibyl>)
   add_test(NAME console_cluster COMMAND ${PROJECT_SOURCE_DIR}/tests/ceph/with_ceph ${PROJECT_SOURCE_DIR}/tests/console/run.sh
                                         $<TARGET_FILE:sibyl> ${PROJECT_BINARY_DIR}/console_cluster_tests cluster.mjs)
+  add_test(NAME cluster_drivers COMMAND ${PROJECT_SOURCE_DIR}/tests/ceph/with_ceph ${PROJECT_SOURCE_DIR}/tests/ceph/drivers.py
+                                        $<TARGET_FILE:sibyl>)
+  set_tests_properties(cluster_drivers PROPERTIES LABELS registries TIMEOUT 3600 SKIP_RETURN_CODE 77)
   set_tests_properties(rados_test store_on_ceph cluster_failover cluster_operations console_cluster
                        PROPERTIES LABELS ceph TIMEOUT 300 SKIP_RETURN_CODE 77)
 endif()

@@ -97,6 +97,11 @@ void Membership::leave() {
   if (current_ && !attempt_) renew();
 }
 
+void Membership::finish_leaving() {
+  may_remove_self_ = true;
+  refresh();
+}
+
 void Membership::finish_preparing() {
   if (!is_preparing_) return;
   is_preparing_ = false;
@@ -256,7 +261,8 @@ void Membership::leave_if_free() {
   if (!current_ || !current_->is_leaving || is_changing_) return;
   for (const Shard& shard : state_->shards)
     if (shard.owner == id_) return;
-  remove_self();
+  if (events_.on_free && !std::exchange(is_free_, true)) events_.on_free();
+  if (!events_.on_free || may_remove_self_) remove_self();
 }
 
 void Membership::remove_self() {

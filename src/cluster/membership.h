@@ -54,6 +54,9 @@ class Membership {
     // join because the state changed meanwhile. The server must discard everything it owns; it may join again
     // with another incarnation. Nothing else is called after this.
     std::function<void()> on_removed;
+    // Called once when a leaving member has no shards any more. It stays a member, follows the state and keeps its lease, so requests
+    // that it has begun can be completed, until finish_leaving(). If this is empty, the member leaves at once.
+    std::function<void()> on_free;
     // Called when leave() is complete. Nothing else is called after this.
     std::function<void()> on_left;
   };
@@ -71,6 +74,8 @@ class Membership {
   void finish_preparing();
   // Asks the leader to move this member's shards away, and then removes the member. Idempotent.
   void leave();
+  // Call it after Events::on_free, when no request is in flight. Idempotent.
+  void finish_leaving();
 
   const MemberId& id() const { return id_; }
   bool is_leaving() const { return is_leaving_; }
@@ -135,6 +140,7 @@ class Membership {
   bool is_leaving_ = false, is_preparing_ = false, is_watching_ = false, is_polling_ = false,
        poll_again_ = false;
   bool is_changing_ = false;  // a mutation as the leader, or the removal of this member, is under way
+  bool is_free_ = false, may_remove_self_ = false;  // on_free was called; finish_leaving() was
   bool has_sent_removal_ = false;
   bool has_ended_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -1,78 +1,36 @@
 #!/usr/bin/python3
-"""Three servers of a cluster on real Ceph, under load: kill -9, SIGTERM and SIGSTOP of each in turn.
+"""Three servers of a cluster on real Ceph, under load: kill -9, SIGTERM and SIGSTOP of each in turn, and kill -9 of a storage node.
 
-    tests/ceph/with_ceph tests/ceph/failover.py SIBYL [ROUNDS]
+    tests/ceph/with_ceph [--durable] tests/ceph/failover.py SIBYL [--rounds N] [--seconds S] [--lease SECONDS]
 
-Every acknowledged write must be there afterwards, no read may be older than a write that was acknowledged before it began, and
-conditional writes must apply once. Prints how long it took until all partitions answered again, and how long the load was interrupted.
+The load is in loads.py: writes, conditional writes, counters, logged batches, and a table with a view. Whatever was acknowledged must
+be there afterwards, and no read may be older than a write that was acknowledged before it began. Prints how long it took until all
+partitions answered again, and how long the load was interrupted. Without --rounds or --seconds there is one round. Storage nodes are killed if
+with_ceph has made durable ones.
 """
-import random
+import argparse
+import json
+import os
 import signal
 import struct
 import subprocess
-import sys
-import threading
 import time
 
-from servers import CONF, Connection, Server, end_all, is_settled, print_logs, wait_for
+from loads import TABLES, check_all, make_loads
+from servers import CONF, Connection, Server, is_settled, run_test, start_all, stop_all, wait_for
 
-LEASE = 2.0
+parser = argparse.ArgumentParser()
+parser.add_argument("sibyl")
+parser.add_argument("--rounds", type=int, default=0)
+parser.add_argument("--seconds", type=float, default=0)
+parser.add_argument("--lease", type=float, default=2.0)
+ARGUMENTS = parser.parse_args()
+LEASE = ARGUMENTS.lease
 SHARDS = 16
 PROBES = 64  # partitions that are read to see that all shards answer
-SIBYL = Server.program = sys.argv[1]
-ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-
-
-class Load(threading.Thread):
-    """One client: appends rows 0, 1, 2, …, counts up a register with IF, and reads both back. Asks whichever server answers."""
-
-    def __init__(self, number, servers):
-        super().__init__(daemon=True)
-        self.number, self.servers = number, servers
-        self.acknowledged, self.register, self.problems = [], 0, []
-        self.stopping = threading.Event()
-        self.last_success = time.monotonic()
-        self.longest_gap = 0.0
-        self.connection = None
-        self.done = 0
-
-    def run(self):
-        row = 0
-        while not self.stopping.is_set():
-            try:
-                if self.connection is None:
-                    self.connection = Connection(random.choice(self.servers).port, timeout=15)
-                self.step(row)
-                now = time.monotonic()
-                self.longest_gap = max(self.longest_gap, now - self.last_success)
-                self.last_success = now
-                self.done += 1
-            except (OSError, RuntimeError):
-                if self.connection is not None:
-                    self.connection.close()
-                self.connection = None
-                self.stopping.wait(0.01)
-            row += 1  # a row whose outcome is unknown is not written again
-
-    def step(self, row):
-        connection = self.connection
-        connection.query(f"INSERT INTO ks.rows (k, c, v) VALUES ({self.number}, {row}, {row})")
-        self.acknowledged.append(row)
-        self.count_up(connection)
-        latest = connection.query(f"SELECT c FROM ks.rows WHERE k = {self.number} ORDER BY c DESC LIMIT 1")
-        if struct.unpack(">i", latest)[0] < row:
-            self.problems.append(f"client {self.number}: row {row} was acknowledged, the latest read is {latest!r}")
-
-    def count_up(self, connection):
-        found = connection.query(f"SELECT v FROM ks.registers WHERE k = {self.number}")
-        value = struct.unpack(">i", found)[0]
-        if value < self.register:
-            self.problems.append(f"client {self.number}: the register was {self.register}, then read as {value}")
-        self.register = value
-        applied = connection.query(f"UPDATE ks.registers SET v = {value + 1} WHERE k = {self.number} IF v = {value}")
-        if applied != b"\1":
-            self.problems.append(f"client {self.number}: nobody else writes the register, but {value} had changed")
-        self.register = value + 1
+SIBYL = Server.program = ARGUMENTS.sibyl
+CEPH = os.environ["SIBYL_TEST_CEPH"]
+IS_DURABLE = os.path.exists(f"{CEPH}/durable")
 
 
 def read_all(server):
@@ -128,48 +86,77 @@ def stop_and_resume(victim, others):
     return took
 
 
-def check_rows(server, loads):
-    connection = Connection(server.port, timeout=30)
-    for load in loads:
-        for row in load.acknowledged:
-            value = connection.query(f"SELECT v FROM ks.rows WHERE k = {load.number} AND c = {row}")
-            assert value is not None, f"client {load.number}: row {row} was acknowledged and is lost"
-        value = struct.unpack(">i", connection.query(f"SELECT v FROM ks.registers WHERE k = {load.number}"))[0]
-        assert load.register <= value <= load.register + 1, (load.register, value)
-    connection.close()
+def storage_nodes_up():
+    shown = subprocess.run(["ceph", "-c", CONF, "osd", "stat", "-f", "json"], check=True, capture_output=True)
+    return json.loads(shown.stdout)["num_up_osds"]
 
 
-def start_again(victim, servers):
-    victim.start()
-    assert victim.is_ready.wait(30), victim.errors()
-    wait_for("an even share of shards", 60, lambda: is_settled(servers, SHARDS))
+def kill_storage_node(number, others):
+    """Every object has three copies, and two suffice. Requests to the node wait until Ceph has found out that it is down."""
+    path = f"{CEPH}/run/osd.{number}.pid"
+    with open(path, encoding="utf-8") as file:
+        os.kill(int(file.read()), signal.SIGKILL)
+    began = time.monotonic()
+    read_all(others[0])
+    writer = Connection(others[0].port, timeout=60)
+    for key in range(PROBES):
+        writer.query(f"INSERT INTO ks.probes (k, v) VALUES ({key}, {key})")
+    writer.close()
+    took = time.monotonic() - began
+    with open(f"{CEPH}/log/osd.{number}.out", "ab") as log:
+        node = subprocess.Popen(["ceph-osd", "-f", "-i", str(number), "-c", CONF], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                start_new_session=True)
+    with open(path, "w", encoding="utf-8") as file:
+        print(node.pid, file=file)
+    wait_for("the storage node", 60, lambda: storage_nodes_up() == 3)
+    return took
 
 
-def run_round(name, action, victim, servers, most_seconds):
-    others = [server for server in servers if server is not victim]
-    connection = Connection(others[0].port, timeout=30)
-    loads = [Load(number, servers) for number in range(4)]
-    for load in loads:
-        connection.query(f"DELETE FROM ks.rows WHERE k = {load.number}")
-        connection.query(f"INSERT INTO ks.registers (k, v) VALUES ({load.number}, 0)")
-    connection.close()
-    for load in loads:
-        load.start()
-    wait_for("the load", 30, lambda: all(load.done > 20 for load in loads))
-    took = action(victim, others)
-    before = [load.done for load in loads]
-    wait_for("the load after it", 30, lambda: all(load.done > n + 20 for load, n in zip(loads, before)))
-    for load in loads:
-        load.stopping.set()
-    for load in loads:
-        load.join()
-        assert not load.problems, load.problems
-    check_rows(others[0], loads)
-    gap = max(load.longest_gap for load in loads)
-    print(f"{name}: all partitions answer after {took:.2f} s, longest gap {gap:.2f} s, "
-          f"{sum(len(load.acknowledged) for load in loads)} acknowledged rows are there", flush=True)
-    assert took < most_seconds, f"{name} took {took:.2f} s"
-    start_again(victim, servers)
+def start_again(stopped, servers):
+    """Starts servers that have ended. Returns how many did not end on their own account but lost their lease."""
+    ended = [server for server in servers if server.process.poll() is not None]
+    for server in ended:
+        assert server in stopped or server.process.returncode == 4, server.errors()
+        server.start()
+    for server in ended:
+        assert server.is_ready.wait(60), server.errors()
+    wait_for("an even share of shards", 90, lambda: is_settled(servers, SHARDS))
+    return len([server for server in ended if server not in stopped])
+
+
+class Faults:
+    """Runs faults under load, and counts them."""
+
+    def __init__(self, servers):
+        self.servers, self.count, self.lost_leases = servers, 0, 0
+
+    def run(self, name, action, victim, max_seconds):
+        """`victim` is a server, or the number of a storage node."""
+        self.count += 1
+        servers = self.servers
+        others = [server for server in servers if server is not victim]
+        loads = make_loads(self.count, servers)
+        connection = Connection(others[0].port, timeout=60)
+        for load in loads:
+            load.prepare(connection)
+        connection.close()
+        for load in loads:
+            load.start()
+        wait_for("the load", 60, lambda: all(load.done > 2 for load in loads))
+        took = action(victim, others)
+        before = [load.done for load in loads]
+        wait_for("the load after it", 60, lambda: all(load.done > n + 2 for load, n in zip(loads, before)))
+        self.lost_leases += start_again([victim], servers)
+        for load in loads:
+            load.stopping.set()
+        for load in loads:
+            load.join()
+        connection = Connection(others[0].port, timeout=60)
+        check_all(connection, loads)
+        connection.close()
+        print(f"{name}: all partitions answer after {took:.2f} s, longest gap {max(load.longest_gap for load in loads):.2f} s, "
+              f"{sum(load.done for load in loads)} steps were right, {sum(load.failed for load in loads)} had no answer", flush=True)
+        assert took < max_seconds, f"{name} took {took:.2f} s"
 
 
 def driver_round(servers, victim):
@@ -206,7 +193,15 @@ def driver_round(servers, victim):
     assert set(acknowledged) <= found, set(acknowledged) - found
     print(f"driver: all servers used, wrote to all partitions {took:.2f} s after kill -9", flush=True)
     cluster.shutdown()
-    start_again(victim, servers)
+    start_again([victim], servers)
+
+
+def is_wanted(rounds, seconds):
+    if ARGUMENTS.rounds and rounds >= ARGUMENTS.rounds:
+        return False
+    if ARGUMENTS.seconds:
+        return seconds < ARGUMENTS.seconds
+    return rounds < max(ARGUMENTS.rounds, 1)
 
 
 def main():
@@ -214,36 +209,32 @@ def main():
     subprocess.run(create, check=True)
     assert subprocess.run(create, check=False, capture_output=True).returncode == 1
     servers = [Server("one"), Server("two"), Server("three")]
-    for server in servers:
-        server.start()
-    for server in servers:
-        assert server.is_ready.wait(60), server.errors()
+    start_all(servers)
     wait_for("an even share of shards", 60, lambda: is_settled(servers, SHARDS))
     connection = Connection(servers[0].port, timeout=30)
     connection.query("CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
-    connection.query("CREATE TABLE ks.rows (k int, c int, v int, PRIMARY KEY (k, c))")
-    connection.query("CREATE TABLE ks.registers (k int PRIMARY KEY, v int)")
+    for table in TABLES:
+        connection.query(table)
     connection.query("CREATE TABLE ks.probes (k int PRIMARY KEY, v int)")
     for key in range(PROBES):
         connection.query(f"INSERT INTO ks.probes (k, v) VALUES ({key}, {key})")
     connection.close()
     # The lease, the observer's allowance and its polls, and opening the shards on a busy machine.
-    for number in range(ROUNDS):
-        victims = servers[number % 3:] + servers[:number % 3]
-        run_round("kill -9", kill_nine, victims[0], servers, LEASE + 8)
-        run_round("SIGTERM", terminate, victims[1], servers, 8)
-        run_round("SIGSTOP", stop_and_resume, victims[2], servers, LEASE + 8)
-        driver_round(servers, victims[0])
-    for server in servers:
-        server.signal(signal.SIGTERM)
-    for server in servers:
-        assert server.process.wait(60) == 0, server.errors()
+    faults, rounds, began = Faults(servers), 0, time.monotonic()
+    while is_wanted(rounds, time.monotonic() - began):
+        victims = servers[rounds % 3:] + servers[:rounds % 3]
+        faults.run("kill -9", kill_nine, victims[0], LEASE + 8)
+        if rounds == 0:
+            faults.run("SIGTERM", terminate, victims[1], 8)
+        faults.run("SIGSTOP", stop_and_resume, victims[2], LEASE + 8)
+        if IS_DURABLE:
+            faults.run("storage node", kill_storage_node, rounds % 3, 30)
+        if rounds == 0:
+            driver_round(servers, victims[0])
+        rounds += 1
+    print(f"{rounds} rounds, {faults.count} faults, nothing lost; {faults.lost_leases} other servers lost their lease and were started again",
+          flush=True)
+    stop_all(servers)
 
 
-try:
-    main()
-except BaseException:
-    print_logs(sys.stderr)
-    raise
-finally:
-    end_all()
+run_test(main)

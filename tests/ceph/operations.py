@@ -17,7 +17,7 @@ import sys
 import time
 
 from cassandra.cluster import Cluster
-from servers import CONF, Server, end_all, free_port, is_settled, print_logs, wait_for
+from servers import CONF, Server, free_port, is_settled, run_test, start_all, stop_all, wait_for
 
 SIBYL = Server.program = sys.argv[1]
 PLACE = "rados:sibyl/operations"
@@ -196,10 +196,7 @@ def main():
     # Some drivers know servers by their addresses only, without ports.
     port = free_port()
     servers = [Server(name, PLACE, f"127.0.0.{number}", port) for number, name in enumerate(("one", "two", "three"), 1)]
-    for server in servers:
-        server.start()
-    for server in servers:
-        assert server.is_ready.wait(60), server.errors()
+    start_all(servers)
     wait_for("an even share of shards", 60, lambda: is_settled(servers, SHARDS, POOL))
     connection = servers[0].connect()
     connection.query("CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
@@ -211,16 +208,7 @@ def main():
     snapshots(servers)
     full_ceph(servers)
     degraded_ceph(servers)
-    for server in servers:
-        server.signal(signal.SIGTERM)
-    for server in servers:
-        assert server.process.wait(60) == 0, server.errors()
+    stop_all(servers)
 
 
-try:
-    main()
-except BaseException:
-    print_logs(sys.stderr)
-    raise
-finally:
-    end_all()
+run_test(main)

@@ -3,7 +3,9 @@ import json
 import os
 import socket
 import struct
+import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -60,13 +62,22 @@ class Connection:
         opcode, body = self.call(7, self.query_body(text))
         return self.result(opcode, body)
 
+    def rows(self, text):
+        """Returns the rows as tuples of bytes. Raises RuntimeError for errors."""
+        return self.rows_of(*self.call(7, self.query_body(text)))
+
     @staticmethod
     def result(opcode, body):
+        rows = Connection.rows_of(opcode, body)
+        return rows[0][0] if rows else None
+
+    @staticmethod
+    def rows_of(opcode, body):
         if opcode == 0:
             code, size = struct.unpack(">IH", body[:6])
             raise RuntimeError(f"{code:#06x} {body[6:6 + size].decode()}")
         if struct.unpack(">I", body[:4])[0] != 2:
-            return None
+            return []
         # Rows: skip the metadata, which has a keyspace and a table for all columns or for each.
         flags, columns = struct.unpack(">II", body[4:12])
         at = 12
@@ -80,10 +91,16 @@ class Connection:
             assert struct.unpack(">H", body[at:at + 2])[0] < 0x20, "only simple types"
             at += 2
         count = struct.unpack(">I", body[at:at + 4])[0]
-        if count == 0:
-            return None
-        size = struct.unpack(">i", body[at + 4:at + 8])[0]
-        return body[at + 8:at + 8 + size]
+        at += 4
+        rows = []
+        for _ in range(count):
+            row = []
+            for _ in range(columns):
+                size = struct.unpack(">i", body[at:at + 4])[0]
+                row.append(None if size < 0 else body[at + 4:at + 4 + size])
+                at += 4 + max(size, 0)
+            rows.append(tuple(row))
+        return rows
 
     def close(self):
         self.socket.close()
@@ -163,3 +180,28 @@ def print_logs(file):
     for log_name in sorted(os.listdir(Server.logs)):
         with open(f"{Server.logs}/{log_name}", encoding="utf-8") as log_file:
             print(f"--- {log_name}\n{log_file.read()}", file=file)
+
+
+def start_all(servers):
+    for server in servers:
+        server.start()
+    for server in servers:
+        assert server.is_ready.wait(60), server.errors()
+
+
+def stop_all(servers):
+    for server in servers:
+        server.signal(signal.SIGTERM)
+    for server in servers:
+        assert server.process.wait(60) == 0, server.errors()
+
+
+def run_test(main):
+    """Runs a test. Prints the logs of all servers if it fails, and ends them in any case."""
+    try:
+        main()
+    except BaseException:
+        print_logs(sys.stderr)
+        raise
+    finally:
+        end_all()

@@ -93,6 +93,7 @@ base::Status ClusterMember::open() {
     options_.on_state(state);
   };
   events.on_removed = options_.on_removed;
+  events.on_free = options_.on_free;
   events.on_left = options_.on_left;
   member_ = std::make_unique<cluster::ServerMember>(
       std::move(member_storage), std::move(member), *host_, std::move(events),

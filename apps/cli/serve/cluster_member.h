@@ -35,7 +35,7 @@ class ClusterMember {
     engine::Options engine;  // caches and memory
     // Called on any thread. They must not block.
     std::function<void(const cluster::State&)> on_state;
-    std::function<void()> on_removed, on_left;
+    std::function<void()> on_removed, on_free, on_left;
     std::function<void(const std::string& why)> on_lost;
   };
 

@@ -181,7 +181,8 @@ base::Result<std::unique_ptr<ClusterMember>> ClusterServer::make_member() {
   options.engine = configuration.engine;
   options.on_state = [this](const cluster::State& state) { follow(state); };
   options.on_removed = [this] { on_removed(); };
-  options.on_left = [this] { jobs_.run_after(0, [this] { on_left(); }); };
+  options.on_free = [this] { jobs_.run_after(0, [this] { on_free(); }); };
+  options.on_left = [this] { jobs_.run_after(0, [this] { options_.events.on_left(); }); };
   options.on_lost = [this](const std::string& why) {
     lose("another server has taken shards over, or the storage does not answer: " + why);
   };
@@ -208,10 +209,13 @@ void ClusterServer::leave() {
   if (member_) member_->member().leave();
 }
 
-// Other servers have the shards now. Earlier requests of clients are answered.
-void ClusterServer::on_left() {
+// Other servers have the shards now. Earlier requests of clients are answered while this server is still a member: without a lease and newer
+// states, they would wait for their timeouts.
+void ClusterServer::on_free() {
+  has_drained_ = true;
   running_.reset();
-  options_.events.on_left();
+  const base::MutexLock lock(mutex_);
+  if (member_) member_->member().finish_leaving();
 }
 
 void ClusterServer::lose(const std::string& why) {
@@ -239,7 +243,7 @@ void ClusterServer::follow(const cluster::State& state) {
 
 // The engine cannot be opened before the server of the meta shard has created the catalogue.
 void ClusterServer::serve() {
-  if (is_stopping_ || running_) return;
+  if (is_stopping_ || running_ || has_drained_) return;
   RunningServer::Hooks hooks;
   hooks.on_open = [this](engine::Engine& engine) { return on_open(engine); };
   hooks.on_stop = [this] { operations_.reset(); };

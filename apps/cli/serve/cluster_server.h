@@ -45,10 +45,11 @@ class ClusterServer {
     // Called when leave() is complete: requests in flight have been answered.
     std::function<void()> on_left;
   };
+  // The functions are called until the server's destructor returns. What they use must exist until then.
   struct Options {
     Configuration configuration;
     boost::json::array settings;  // for the console
-    // Connects to the cluster's storage. Called several times, because a connection may be fenced.
+    // Connects to the cluster's storage, on any thread. Called several times, because a connection may be fenced.
     std::function<base::Result<std::unique_ptr<storage::objects::ObjectStore>>()> connect;
     Events events;
   };
@@ -81,7 +82,7 @@ class ClusterServer {
   void begin();
   base::Result<std::unique_ptr<ClusterMember>> make_member();
   void on_removed();
-  void on_left();
+  void on_free();
   void lose(const std::string& why);
   void follow(const cluster::State& state);
 
@@ -118,6 +119,7 @@ class ClusterServer {
   std::unique_ptr<ClusterStatements> statements_;
   std::unique_ptr<ClusterOperations> operations_;
   std::vector<engine::ClusterNode> shown_;  // the nodes that clients know
+  bool has_drained_ = false;                // leaving: no client is served any more
   cluster::ThreadExecutor jobs_;
 };
 

@@ -63,12 +63,13 @@ bool wait_for(const std::function<bool()>& condition) {
 
 // A server, and its events.
 struct Started {
-  std::unique_ptr<ClusterServer> server;
   uint16_t port = 0;
   std::atomic<bool> serves = false, has_left = false;
   std::mutex mutex;  // guards the two members below
   std::string lost;
   std::vector<std::string> clients;  // names of its connections to the storage
+  // Destroyed first: until then, it connects to the storage and reports events.
+  std::unique_ptr<ClusterServer> server;
 
   bool is_lost() {
     const std::lock_guard lock(mutex);
@@ -431,6 +432,18 @@ TEST_F(ClusterServerTest, AServerMayLeaveBeforeItHasJoined) {
   EXPECT_FALSE(first->is_lost());
 }
 
+// The first servers are destroyed at different moments of joining.
+TEST_F(ClusterServerTest, AServerMayBeDestroyedWhileItJoins) {
+  create(2);
+  for (int i = 0; i < 12; ++i) {
+    const auto started = start();
+    std::this_thread::sleep_for(std::chrono::microseconds(50 * i));
+  }
+  const auto last = start();
+  settle({last.get()});
+  EXPECT_FALSE(last->is_lost());
+}
+
 TEST_F(ClusterServerTest, StatusShowsServersAndShards) {
   create(4);
   const auto servers = start_many(2);
@@ -630,6 +643,43 @@ class Writer {
   std::string error_;
   std::thread thread_;
 };
+
+// Its clients go on while it leaves. At the end it closes their connections, but no request fails before.
+TEST_F(ClusterServerTest, AServerThatLeavesCompletesWhatItHasBegun) {
+  create(6);
+  const auto servers = start_many(3);
+  {
+    const auto client = connect(*servers[0]);
+    make_table(*client);
+    run(*client,
+        "CREATE MATERIALIZED VIEW ks.w AS SELECT k, v FROM ks.t WHERE k IS NOT NULL AND v IS NOT NULL "
+        "PRIMARY "
+        "KEY (v, k)");
+  }
+  std::vector<std::unique_ptr<Writer>> clients;
+  for (int client = 0; client < 8; ++client) {
+    std::vector<std::unique_ptr<client::Connection>> connections;
+    connections.push_back(connect(*servers[1]));
+    clients.push_back(std::make_unique<Writer>(std::move(connections), [client](int number) {
+      const int key = client * 100 + number % 100;
+      return number % 2 == 0 ? insert(key, fmt::format("{}-{}", client, number)) : select(key);
+    }));
+  }
+  ASSERT_TRUE(wait_for([&] {
+    return std::ranges::all_of(clients, [](const auto& client) { return client->acknowledged() > 5; });
+  }));
+  const auto began = std::chrono::steady_clock::now();
+  servers[1]->server->leave();
+  ASSERT_TRUE(wait_for([&] { return servers[1]->has_left.load(); }));
+  // Requests that wait in vain end after ten seconds.
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(8));
+  for (const auto& client : clients) {
+    ASSERT_TRUE(wait_for([&] { return !client->error().empty(); }));
+    EXPECT_THAT(client->error(),
+                testing::Not(testing::AnyOf(HasSubstr("timed out"), HasSubstr("lost its lease"),
+                                            HasSubstr("Cannot achieve consistency"))));
+  }
+}
 
 std::set<int64_t> keys_of(client::Connection& connection, const std::string& text) {
   std::set<int64_t> keys;

@@ -59,6 +59,7 @@ class ServerMember::Parts {
                            ownership_.drop_all();
                            if (events_.on_removed) events_.on_removed();
                          },
+                     .on_free = events_.on_free,
                      .on_left =
                          [this] {
                            if (events_.on_left) events_.on_left();
@@ -80,6 +81,9 @@ class ServerMember::Parts {
   }
   void leave() {
     executor_->run_after(0, [this] { membership_.leave(); });
+  }
+  void finish_leaving() {
+    executor_->run_after(0, [this] { membership_.finish_leaving(); });
   }
   void finish_preparing() {
     executor_->run_after(0, [this] { membership_.finish_preparing(); });
@@ -120,6 +124,10 @@ void ServerMember::start() {
 
 void ServerMember::leave() {
   parts_->leave();
+}
+
+void ServerMember::finish_leaving() {
+  parts_->finish_leaving();
 }
 
 void ServerMember::finish_preparing() {

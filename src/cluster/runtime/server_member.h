@@ -19,6 +19,8 @@ class ServerMember {
     // All shards have been dropped. Another server may own them already, so no data that was read may be
     // sent.
     std::function<void()> on_removed;
+    // As in Membership::Events.
+    std::function<void()> on_free;
     std::function<void()> on_left;
   };
 
@@ -43,8 +45,10 @@ class ServerMember {
   void finish_preparing();
   // Requests a newer state.
   void refresh();
-  // Hands this server's shards over and leaves the cluster; on_left or on_removed follows.
+  // Hands this server's shards over and leaves the cluster; on_free and on_left, or on_removed, follow.
   void leave();
+  // See Membership.
+  void finish_leaving();
   // True while no other server can have this server's shards. Check it after data was read and before it is
   // answered.
   bool holds_lease() const;

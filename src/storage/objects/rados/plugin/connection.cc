@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include <array>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/contain.h"
@@ -15,6 +17,14 @@ base::Status check(int result, const std::string& what) {
   return base::fail(
       base::Error(base::ErrorCode::config, fmt::format("{}: {}", what, std::strerror(-result)))
           .with_hint("is the configuration of Ceph readable, and does `ceph -s` work with it?"));
+}
+
+// Changes a setting that still has Ceph's default.
+void replace_default(rados_t cluster, const char* name, double ceph_default, const char* value) {
+  std::array<char, 64> found{};
+  if (rados_conf_get(cluster, name, found.data(), found.size()) == 0 &&
+      std::strtod(found.data(), nullptr) == ceph_default)
+    (void)rados_conf_set(cluster, name, value);
 }
 
 }  // namespace
@@ -42,6 +52,10 @@ base::Status Connection::connect(const RadosOptions& options) {
   const std::string seconds = std::to_string(options.timeout.count());
   for (const char* name : {"rados_osd_op_timeout", "rados_mon_op_timeout", "client_mount_timeout"})
     SIBYL_TRY(check(rados_conf_set(cluster_, name, seconds.c_str()), fmt::format("Cannot set {}", name)));
+  // Requests to a storage node that has died hang until the client asks for a newer map. By default that takes longer than it takes Ceph to
+  // find out that the node is down.
+  replace_default(cluster_, "objecter_timeout", 10, "1");
+  replace_default(cluster_, "objecter_tick_interval", 5, "0.5");
   // Several connections of one user would share the socket's path. Then connecting waits up to ten seconds
   // for the process that has the socket, for example for a server that hangs while this one takes over.
   SIBYL_TRY(check(rados_conf_set(cluster_, "admin_socket", ""), "Cannot set admin_socket"));
