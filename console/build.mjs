@@ -34,14 +34,27 @@ async function compile() {
     write: false,
     metafile: true,
   });
-  return result.outputFiles.map((file) => ({ name: path.basename(file.path), content: Buffer.from(file.contents) }));
+  const files = result.outputFiles.map((file) => ({ name: path.basename(file.path), content: Buffer.from(file.contents) }));
+  return { files, first: importsOf(result.metafile) };
 }
 
-function collect(compiled) {
+// The files that the first page imports, directly or not. The browser would find them only one after another.
+function importsOf({ outputs }) {
+  const found = new Set();
+  const add = (output) => {
+    for (const { path: imported, kind } of outputs[output].imports)
+      if (kind === 'import-statement' && !found.has(imported)) found.add(imported) && add(imported);
+  };
+  add(Object.keys(outputs).find((output) => /(^|\/)main-[^/]*\.js$/.test(output)));
+  return [...found].map((output) => path.basename(output));
+}
+
+function collect({ files: compiled, first }) {
   const find = (start, end) => compiled.find((file) => file.name.startsWith(start) && file.name.endsWith(end)).name;
   const index = readFileSync(path.join(here, 'src/index.html'), 'utf8')
     .replace('{{style}}', `/assets/${find('style-', '.css')}`)
-    .replace('{{script}}', `/assets/${find('main-', '.js')}`);
+    .replace('{{script}}', `/assets/${find('main-', '.js')}`)
+    .replace('{{imports}}', first.map((name) => `<link rel="modulepreload" href="/assets/${name}" />`).join(''));
   const files = [{ path: '/', type: 'text/html; charset=utf-8', content: Buffer.from(index) }];
   for (const name of ['icon.svg'])
     files.push({ path: `/${name}`, type: types[path.extname(name)], content: readFileSync(path.join(here, 'src', name)) });

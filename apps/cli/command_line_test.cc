@@ -232,7 +232,28 @@ TEST_F(CommandLineTest, WhyThereIsNoConnection) {
   const Outcome status = sibyl({"status", "--host", address()});
   EXPECT_EQ(status.status, 1);
   EXPECT_EQ(status.errors, "sibyl status: " + address() +
-                               ": it does not speak HTTP\nuse --host with the server's metrics_address\n");
+                               ": it does not speak HTTP\nuse --host with the server's metrics_address, and "
+                               "--ssl if it has metrics_encryption\n");
+}
+
+TEST_F(CommandLineTest, StatusIsReadOverHttps) {
+  make_certificate();
+  auto server = serve(data(), {"--tls-certificate", path("certificate.pem"), "--tls-key", path("key.pem"),
+                               "--metrics", "127.0.0.1:0", "--set", "metrics_encryption=true"});
+  constexpr std::string_view before = "metrics on https://";
+  std::string line = server->read_error_line();
+  while (!line.empty() && line.find(before) == line.npos) line = server->read_error_line();
+  ASSERT_NE(line, "");
+  const std::string address = line.substr(line.find(before) + before.size(),
+                                          line.find("/metrics\n") - line.find(before) - before.size());
+  const Outcome trusted = sibyl({"status", "--host", address, "--ssl", "--ssl-ca", path("certificate.pem")});
+  EXPECT_EQ(trusted.status, 0) << trusted.errors;
+  EXPECT_THAT(trusted.output, HasSubstr("up for"));
+  const Outcome unknown = sibyl({"status", "--host", address, "--ssl"});
+  EXPECT_EQ(unknown.status, 1);
+  EXPECT_THAT(unknown.errors, HasSubstr("certificate verify failed"));
+  EXPECT_EQ(sibyl({"status", "--host", address, "--ssl", "--ssl-no-verify"}).status, 0);
+  EXPECT_EQ(sibyl({"status", "--host", address}).status, 1);
 }
 
 TEST_F(CommandLineTest, CertificatesThatCannotBeUsedChangeNothing) {

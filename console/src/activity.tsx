@@ -6,6 +6,7 @@ import type { PageProps } from './main';
 import { Badge, Card, Empty, ErrorBox, List, Loading, Notice, PageHead, useLoad, usePolling, useTitle } from './ui';
 
 type Row = Record<string, any>;
+const levels: Record<string, string> = { ERROR: 'error', WARN: 'warning' };
 interface Activity {
   clients: Row[];
   running: Row[];
@@ -61,7 +62,7 @@ export function ActivityPage({ session }: PageProps) {
   const { data, error, reload } = useLoad<Activity>((signal) => get('activity', {}, signal), []);
   usePolling(reload, 5);
   const [level, setLevel] = useState('notable');
-  const log = useMemo(() => (data?.log ?? []).filter((line) => level === 'all' || line.level !== 'info').sort((a, b) => b.timestamp - a.timestamp).slice(0, 200), [data, level]);
+  const log = useMemo(() => (data?.log ?? []).filter((line) => level === 'all' || line.level !== 'INFO').sort((a, b) => b.timestamp - a.timestamp).slice(0, 200), [data, level]);
   if (!data)
     return error ? (
       <>
@@ -76,26 +77,28 @@ export function ActivityPage({ session }: PageProps) {
   return (
     <>
       <PageHead title="Activity" sub="Clients, statements and background work" />
-      <Card title={`Running (${data.running.length})`}>
-        <List empty="No statement is running on the blocking pool" columns={[{ title: 'Statement', wide: true }, { title: 'Queued', number: true }, { title: 'Running', number: true }, { title: 'Thread' }]} rows={data.running.map((one) => [<span class="mono">{one.task}</span>, `${count((one.queued_micros ?? 0) / 1000)} ms`, `${count((one.running_micros ?? 0) / 1000)} ms`, one.thread_id])} />
-      </Card>
-      <Card title={`Builds and compactions (${data.tasks.length})`}>
-        <List
-          empty="No background work"
-          columns={[{ title: 'Kind' }, { title: 'Table' }, { title: 'Progress' }, { title: 'Unit' }]}
-          rows={data.tasks.map((one) => [
-            one.kind,
-            <bdi>{`${one.keyspace_name}.${one.table_name}`}</bdi>,
-            <>
-              <span class="share">
-                <i style={{ width: `${one.total ? Math.min(100, (100 * one.progress) / one.total) : 0}%` }} />
-              </span>
-              {one.total ? percent(one.progress / one.total) : count(one.progress)}
-            </>,
-            one.unit,
-          ])}
-        />
-      </Card>
+      <div class="columns-2">
+        <Card title={`Running (${data.running.length})`}>
+          <List empty="No statement is running on the blocking pool" columns={[{ title: 'Statement', wide: true }, { title: 'Queued', number: true }, { title: 'Running', number: true }, { title: 'Thread' }]} rows={data.running.map((one) => [<span class="mono">{one.task}</span>, `${count((one.queued_micros ?? 0) / 1000)} ms`, `${count((one.running_micros ?? 0) / 1000)} ms`, one.thread_id])} />
+        </Card>
+        <Card title={`Builds and compactions (${data.tasks.length})`}>
+          <List
+            empty="No background work"
+            columns={[{ title: 'Kind' }, { title: 'Table' }, { title: 'Progress' }, { title: 'Unit' }]}
+            rows={data.tasks.map((one) => [
+              one.kind,
+              <bdi>{`${one.keyspace_name}.${one.table_name}`}</bdi>,
+              <>
+                <span class="share">
+                  <i style={{ width: `${one.total ? Math.min(100, (100 * one.progress) / one.total) : 0}%` }} />
+                </span>
+                {one.total ? percent(one.progress / one.total) : count(one.progress)}
+              </>,
+              one.unit,
+            ])}
+          />
+        </Card>
+      </div>
       <Card title={`Clients (${data.clients.length})`}>
         <List
           empty="No clients are connected"
@@ -119,7 +122,7 @@ export function ActivityPage({ session }: PageProps) {
         <List
           empty="Nothing was slow or failed"
           columns={[{ title: 'Time' }, { title: 'Level' }, { title: 'Message', wide: true }]}
-          rows={log.map((line) => [<span class="number">{moment(line.timestamp)}</span>, <Badge kind={line.level === 'error' ? 'error' : line.level === 'warning' ? 'warning' : ''}>{line.level}</Badge>, <bdi class="mono">{line.message}</bdi>])}
+          rows={log.map((line) => [<span class="number">{moment(line.timestamp)}</span>, <Badge kind={levels[line.level] ?? ''}>{line.level}</Badge>, <bdi class="mono">{line.message}</bdi>])}
         />
       </Card>
     </>

@@ -6,6 +6,7 @@ import { Diagram } from './diagram';
 import { bytes, count, duration, percent, plural } from './format';
 import type { PageProps } from './main';
 import { go, link } from './router';
+import { keep, kept } from './storage';
 import { Badge, Card, Code, Dialog, Empty, ErrorBox, Icon, List, Loading, Notice, PageHead, Tabs, useLoad, useTitle } from './ui';
 
 interface Choice {
@@ -64,6 +65,7 @@ interface Answer {
   design?: Record<string, any>;
 }
 
+const maxFindings = 50; // shown until more are asked for
 const severities = { error: 'error', warning: 'warning', note: '' } as const;
 
 // Splits CQL at semicolons outside of strings and comments.
@@ -214,6 +216,7 @@ function FindingView({ finding, review, keyspace, live, onApplied }: { finding: 
 
 function ReviewView({ answer, live, keyspace, onApplied }: { answer: Answer; live: boolean; keyspace: string; onApplied: () => void }) {
   const [tab, setTab] = useState('findings');
+  const [limit, setLimit] = useState(maxFindings);
   const review = answer.review!;
   const diagrams = answer.diagrams ?? {};
   const number = (severity: string) => review.findings.filter((one) => one.severity === severity).length;
@@ -222,6 +225,7 @@ function ReviewView({ answer, live, keyspace, onApplied }: { answer: Answer; liv
       {answer.remarks?.map((remark, i) => <Notice key={i}>{remark}</Notice>)}
       <Tabs
         label="Review"
+        kind="sub"
         tabs={[
           ['findings', `Findings (${review.findings.length})`],
           ['queries', 'Statements'],
@@ -241,9 +245,16 @@ function ReviewView({ answer, live, keyspace, onApplied }: { answer: Answer; liv
           </Card>
         ) : (
           <Card title={[number('error') && plural(number('error'), 'error'), number('warning') && plural(number('warning'), 'warning'), number('note') && plural(number('note'), 'note')].filter(Boolean).join(', ')}>
-            {review.findings.map((finding) => (
+            {review.findings.slice(0, limit).map((finding) => (
               <FindingView key={finding.id} finding={finding} review={review} keyspace={keyspace} live={live} onApplied={onApplied} />
             ))}
+            {review.findings.length > limit && (
+              <p class="pad">
+                <button type="button" class="button" onClick={() => setLimit((n) => n + 10 * maxFindings)}>
+                  Show more of the {count(review.findings.length)} findings
+                </button>
+              </p>
+            )}
           </Card>
         ))}
       {tab === 'queries' && (
@@ -297,12 +308,12 @@ const exampleDesign = `-- @entity products count=100k (
 
 function Pasted({ kind }: { kind: 'review' | 'design' }) {
   const key = `sibyl-${kind}`;
-  const [text, setText] = useState(localStorage.getItem(key) ?? (kind === 'review' ? example : exampleDesign));
+  const [text, setText] = useState(kept(key) ?? (kind === 'review' ? example : exampleDesign));
   const [answer, setAnswer] = useState<Answer | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const [busy, setBusy] = useState(false);
   const run = async () => {
-    localStorage.setItem(key, text);
+    keep(key, text);
     setBusy(true);
     setError(null);
     try {

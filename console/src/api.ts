@@ -27,8 +27,35 @@ export interface Session {
   csrf: string | null;
 }
 
+// True if there was no answer, so that the page's frame says that it waits for the server.
+export const isCut = (error: Error | null) => error instanceof ApiError && error.status === 0;
+
 let csrf = '';
 let onLoggedOut = () => {};
+
+// Whether the server answers. While it does not, it is asked every two seconds.
+let reachable = true;
+const watchers = new Set<() => void>();
+
+export const isReachable = () => reachable;
+// Calls back when the server stops and starts to answer. Returns the function that ends this.
+export function watchReachable(callback: () => void): () => void {
+  watchers.add(callback);
+  return () => void watchers.delete(callback);
+}
+
+function setReachable(now: boolean) {
+  if (reachable === now) return;
+  reachable = now;
+  if (!now) setTimeout(askAgain, 2000);
+  watchers.forEach((callback) => callback());
+}
+
+async function askAgain() {
+  const answers = await fetch('/api/v1/session').then((answer) => answer.ok, () => false);
+  if (answers) setReachable(true);
+  else setTimeout(askAgain, 2000);
+}
 
 export function setSession(session: Session) {
   csrf = session.csrf ?? '';
@@ -38,21 +65,34 @@ export function whenLoggedOut(callback: () => void) {
   onLoggedOut = callback;
 }
 
+// A server that was restarted has new tokens. It has refused such a request without running it.
+const isStale = (status: number, error?: ApiErrorBody) => status === 403 && error?.message.includes('X-Sibyl-CSRF');
+
+// True if there is another token than the one that was refused. Another request may have fetched it already.
+async function hasNewToken(refused: string): Promise<boolean> {
+  if (csrf === refused) setSession(await loadSession());
+  return csrf !== '' && csrf !== refused;
+}
+
 async function send(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<any> {
   let response: Response;
+  const token = csrf;
   try {
     response = await fetch(`/api/v1/${path}`, {
       method,
-      headers: { 'X-Sibyl-CSRF': csrf, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) },
+      headers: { 'X-Sibyl-CSRF': token, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) },
       body: body === undefined ? undefined : JSON.stringify(body),
       signal,
     });
   } catch (problem) {
     if ((problem as Error).name === 'AbortError') throw problem;
-    throw new ApiError(0, { code: 0, name: 'Unreachable', message: 'The server does not answer', hint: 'Is it still running?', position: null });
+    setReachable(false);
+    throw new ApiError(0, { code: 0, name: 'Unreachable', message: 'The server does not answer', hint: 'The page goes on when it does.', position: null });
   }
+  setReachable(true);
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
+  if (isStale(response.status, answer.error) && (await hasNewToken(token))) return send(method, path, body, signal);
   if (response.status === 401) onLoggedOut();
   throw new ApiError(response.status, answer.error ?? { code: 0, name: 'Error', message: `The server answered with status ${response.status}`, hint: '', position: null });
 }

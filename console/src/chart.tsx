@@ -1,7 +1,7 @@
 // Time series, drawn with uPlot.
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import { bytes } from './format';
+import { bytes, bytesPerSecond } from './format';
 import { colour, useShownTheme } from './theme';
 
 export interface Series {
@@ -37,12 +37,12 @@ function options(props: Props, width: number): uPlot.Options {
     width,
     height: props.height ?? 150,
     legend: { show: false },
-    padding: [8, 18, 0, 0],
+    padding: [8, 28, 0, 0], // half a label of the time axis
     cursor: { y: false, points: { size: 6 } },
     scales: { y: { range: (_, __, high) => [0, Math.max(high * 1.1, props.max ?? 0) || 1] } },
     axes: [
       { ...axis, size: 24, space: 70, values: (_, ticks) => ticks.map((tick) => timeLabel(tick, ticks, props.days)) },
-      { ...axis, size: 62, space: 34, ...(props.format === bytes ? { incrs: binarySteps } : {}), values: (_, ticks) => ticks.map(props.format) },
+      { ...axis, size: 62, space: 34, ...(props.format === bytes || props.format === bytesPerSecond ? { incrs: binarySteps } : {}), values: (_, ticks) => ticks.map(props.format) },
     ],
     series: [
       {},

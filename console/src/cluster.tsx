@@ -137,7 +137,7 @@ function Servers({ answer, placeOf }: { answer: Answer; placeOf: (name: string) 
   return (
     <List
       empty="No server runs"
-      columns={[{ title: 'Server', wide: true }, { title: 'State' }, { title: 'Shards', number: true }, { title: 'Lease' }, { title: 'Place and version' }]}
+      columns={[{ title: 'Server', wide: true }, { title: 'State' }, { title: 'Shards', number: true }, { title: 'Lease' }, { title: 'Place' }]}
       rows={answer.servers.map((one) => [
         <>
           <i class="swatch" style={{ background: colourOf(placeOf(one.name)) }} />

@@ -1,6 +1,6 @@
 // The editor of the query page. It lives in a shadow root, where its styles need no exception from the page's
 // Content-Security-Policy.
-import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, type CompletionSource } from '@codemirror/autocomplete';
+import { autocompletion, closeBrackets, closeBracketsKeymap, closeCompletion, completionKeymap, type CompletionSource } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { lintGutter, lintKeymap, setDiagnostics, type Diagnostic } from '@codemirror/lint';
@@ -65,7 +65,7 @@ export function Editor(props: Props) {
   current.current = props;
   useEffect(() => {
     const root = host.current!.attachShadow({ mode: 'open' });
-    const run = (all: boolean) => () => (current.current.onRun(all), true);
+    const run = (all: boolean) => (target: EditorView) => (closeCompletion(target), current.current.onRun(all), true);
     const view = new EditorView({
       root,
       state: EditorState.create({

@@ -21,6 +21,9 @@ export function bytes(value: number | null | undefined): string {
   return `${at === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[at]}`;
 }
 
+export const bytesPerSecond = (value: number | null | undefined) => (value === null || value === undefined ? '–' : `${bytes(value)}/s`);
+export const perSecond = (value: number | null | undefined) => (value === null || value === undefined ? '–' : `${count(value)}/s`);
+
 export function micros(value: number | null | undefined): string {
   if (value === null || value === undefined) return '–';
   if (value < 1000) return `${Math.round(value)} µs`;

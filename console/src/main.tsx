@@ -2,11 +2,11 @@
 import { render } from 'preact';
 import type { ComponentType } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError, loadSession, logIn, logOut, setSession, whenLoggedOut, type Session } from './api';
+import { ApiError, isReachable, loadSession, logIn, logOut, setSession, watchReachable, whenLoggedOut, type Session } from './api';
 import { Overview } from './overview';
 import { go, useRoute, type Route } from './router';
 import { applyTheme, setTheme, theme, type Theme } from './theme';
-import { Dialog, ErrorBox, Icon, Loading } from './ui';
+import { Dialog, Empty, ErrorBox, Icon, Loading } from './ui';
 
 export interface PageProps {
   route: Route;
@@ -119,7 +119,9 @@ function useKeys(entries: Entry[], showHelp: () => void) {
       }
       const entry = Date.now() - prefix < 1500 && current.current.find(([, , key]) => key === event.key);
       prefix = 0;
-      if (entry) go([entry[0]]);
+      if (!entry) return;
+      go([entry[0]]);
+      document.getElementById('main')?.focus(); // so that Tab goes to the parts of the page
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
@@ -168,15 +170,32 @@ function Page({ page, ...props }: PageProps & { page: string }) {
     if (loaders[page])
       loaders[page]().then(
         (component) => current && setShown({ page, component }),
-        () => current && setError(new Error('This page could not be loaded. Reload it in the browser.')),
+        () => current && setError(new Error('This page could not be loaded')),
       );
     return () => void (current = false);
   }, [page]);
-  if (!loaders[page]) return <Overview />;
-  if (error) return <ErrorBox error={error} />;
+  if (page === 'overview') return <Overview />;
+  if (!loaders[page])
+    return (
+      <Empty title={`There is no page ${page}`}>
+        <p>
+          <a href="#/overview">Go to the overview</a>
+        </p>
+      </Empty>
+    );
+  if (error)
+    return (
+      <ErrorBox error={error}>
+        <button type="button" class="button" onClick={() => location.reload()}>
+          Reload
+        </button>
+      </ErrorBox>
+    );
   if (Shown?.page !== page) return <Loading />;
   return <Shown.component {...props} />;
 }
+
+const firstSession = loadSession(); // while the page is being set up
 
 function App() {
   const route = useRoute();
@@ -186,14 +205,29 @@ function App() {
   const entries = entriesOf(session);
   useKeys(entries, () => setHelp(true));
   const begin = (next: Session) => {
+    setError(null);
     setSession(next);
     setCurrent(next);
   };
   const reload = () => loadSession().then(begin, setError);
+  const [isAway, setAway] = useState(false);
+  // After a restart the session may have ended, and another version has other files.
+  const meet = async () => {
+    setAway(!isReachable());
+    if (!isReachable()) return;
+    const next = await loadSession().catch(() => null);
+    if (next && session && next.version !== session.version) return location.reload();
+    if (next) begin(next);
+  };
+  const current = useRef(meet);
+  current.current = meet;
   useEffect(() => {
     whenLoggedOut(() => void reload());
-    void reload();
+    void firstSession.then(begin, setError);
+    return watchReachable(() => void current.current());
   }, []);
+  const place = route.parts.join('/');
+  useEffect(() => scrollTo(0, 0), [place]);
   if (error) return <ErrorBox error={error instanceof ApiError ? error : new Error('The server does not answer')} />;
   if (!session) return <Loading />;
   if (session.login_required && !session.role) return <Login onDone={begin} />;
@@ -239,6 +273,11 @@ function App() {
         </div>
       </nav>
       <main id="main" tabIndex={-1} class={`page-${page}`}>
+        {isAway && (
+          <div class="notice notice-warning away" role="alert">
+            <Icon name="warning" /> The server does not answer. Waiting for it…
+          </div>
+        )}
         <Page page={page} route={route} session={session} />
       </main>
       {help && <Help entries={entries} onClose={() => setHelp(false)} />}

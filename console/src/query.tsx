@@ -1,134 +1,20 @@
 // The query page: editor, plan, results.
-import type { Action, Diagnostic } from '@codemirror/lint';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { ApiError, forgetSchema, loadColumns, loadSchema, post, query, type ApiErrorBody, type QueryResult, type Trace } from './api';
-import { byteToIndex, complete, nearest, statementAt } from './cql';
+import { ApiError, forgetSchema, loadSchema, post, query } from './api';
+import { byteToIndex, complete, statementAt } from './cql';
+import { diagnosticsOf, shifted, suggest, type Explained } from './diagnostics';
 import { Editor, type EditorHandle } from './editor';
-import { micros, name, plural } from './format';
-import { Grid, toCsv, toJson } from './grid';
+import { History, remember } from './history';
 import type { PageProps } from './main';
-import { CopyButton, Dialog, download, Empty, ErrorBox, Icon, Notice, Tabs, useTitle } from './ui';
-
-interface Explained {
-  offset: number;
-  length: number;
-  steps?: (string | null)[][];
-  pending?: boolean; // it uses what an earlier statement of the text defines
-  markers?: { name: string; type: string }[];
-  error?: ApiErrorBody;
-  from: number; // in the editor
-  to: number;
-  text: string; // between them
-}
-
-// Statements are run without the spaces before them.
-function shifted(error: ApiErrorBody, text: string): ApiErrorBody {
-  const lead = new TextEncoder().encode(text.slice(0, text.length - text.trimStart().length)).length;
-  return error.position ? { ...error, position: { ...error.position, offset: error.position.offset + lead } } : error;
-}
-
-interface Run {
-  text: string;
-  keyspace: string;
-  values: (string | null)[];
-  pages: QueryResult[];
-  page: number;
-  error?: Error;
-}
+import { Result, type Run } from './result';
+import { keep, kept } from './storage';
+import { Empty, ErrorBox, Icon, Tabs, useTitle } from './ui';
 
 const keyOf = (i: number, marker: { name: string }) => `${i} ${marker.name}`;
 const textKey = 'sibyl-query';
-const historyKey = 'sibyl-history';
-const maxHistory = 100;
 const consistencies = ['ONE', 'LOCAL_ONE', 'QUORUM', 'LOCAL_QUORUM', 'ALL', 'SERIAL', 'LOCAL_SERIAL'];
 
-const readHistory = (): string[] => {
-  try {
-    return JSON.parse(localStorage.getItem(historyKey) ?? '[]');
-  } catch {
-    return [];
-  }
-};
-function remember(text: string) {
-  const all = [text, ...readHistory().filter((one) => one !== text)].slice(0, maxHistory);
-  localStorage.setItem(historyKey, JSON.stringify(all));
-}
-
-// What a hint suggests as a change of the text. `from` and `to` are those of the statement.
-function fixesOf(error: ApiErrorBody, from: number, to: number): Action[] {
-  const better = error.hint.match(/did you mean '?"?([\w.]+)"?'?\?/)?.[1] ?? error.hint.match(/is written in single quotes: ('(?:[^']|'')*')/)?.[1];
-  if (better) return [{ name: `Replace with ${better}`, apply: (view, a, b) => view.dispatch({ changes: { from: a, to: b, insert: better } }) }];
-  const found: Action[] = [];
-  const insert = (name: string, at: (text: string) => number, text: string) =>
-    found.push({ name, apply: (view) => view.dispatch({ changes: { from: from + at(view.state.sliceDoc(from, to)), insert: text } }) });
-  const index = error.hint.match(/CREATE INDEX ON \S+ \([^)]*\)(?: USING '\w+')?/)?.[0];
-  if (index) insert('Create an index first', (text) => text.length - text.trimStart().length, `${index};\n`);
-  if (/ALLOW FILTERING/.test(error.message)) insert('Add ALLOW FILTERING', (text) => text.replace(/[\s;]+$/, '').length, ' ALLOW FILTERING');
-  const key = error.hint.match(/end the column list with (PRIMARY KEY \([^)]*\))/)?.[1];
-  if (key) insert(`Add ${key}`, endOfColumns, `, ${key}`);
-  return found;
-}
-
-// Where the list in the first parentheses ends.
-function endOfColumns(text: string): number {
-  let depth = 0;
-  for (let i = text.indexOf('('); i >= 0 && i < text.length; ++i) {
-    if (text[i] === '(') ++depth;
-    if (text[i] === ')' && --depth === 0) return text.slice(0, i).trimEnd().length;
-  }
-  return text.trimEnd().length;
-}
-
-// The name of the schema nearest to the one that an error reports as unknown.
-async function suggest(error: ApiErrorBody, keyspace: string): Promise<string> {
-  const column = error.message.match(/Undefined column name "?([^\s"]+)"? in table (\w+)\.(\w+)/);
-  const table = error.message.match(/^(?:unconfigured table|table) "?(\w+)"?(?: does not exist)?/i);
-  const better = column
-    ? nearest(column[1], (await loadColumns(column[2], column[3]).catch(() => [])).map((one) => one.name))
-    : table
-      ? nearest(table[1], (await loadSchema().catch(() => [])).find((one) => one.name === keyspace)?.tables ?? [])
-      : '';
-  return better ? `did you mean ${name(better)}?` : '';
-}
-
-const word = /^("(?:[^"]|"")*"|'(?:[^']|'')*'|\w+|.)/;
-// The name that an error is about, if the server does not know its position.
-const named = [/(?:column|table|keyspace|type|object|function|index|role|argument)(?: with)?(?: name)? '?"?(?:\w+\.)?(\w+)/i, /\bgot (\w+)/, /^\w+\.(\w+):\d+: /, /^(\w+) is (?:neither|not part)/, /: (\w+)$/];
-
-// Where an error is, within its statement. A position that is at a keyspace ("shop" of shop.ordres) moves to the name after it if the
-// message is about that.
-function placeOf(error: ApiErrorBody, statement: string): { from: number; to: number } {
-  const names = named.flatMap((pattern) => [error.message.match(pattern)?.[1], error.hint.match(pattern)?.[1]]).filter((one) => one !== undefined);
-  const find = (name: string, after: number) => {
-    const at = statement.slice(after).search(new RegExp(`\\b${name}\\b`, 'i'));
-    return at < 0 ? null : { from: after + at, to: after + at + name.length };
-  };
-  if (error.position) {
-    let from = Math.min(byteToIndex(statement, error.position.offset), statement.length);
-    const length = statement.slice(from).match(word)?.[0].length ?? 0;
-    const qualified = statement.slice(from + length).match(/^\s*\.\s*(?=(\w+))/);
-    if (qualified && names.some((one) => one.toLowerCase() === qualified[1].toLowerCase())) return find(qualified[1], from + length + qualified[0].length)!;
-    if (length === 0 && from > 0) --from;
-    return { from, to: from + length };
-  }
-  for (const name of names) {
-    const found = find(name, 0);
-    if (found) return found;
-  }
-  const lead = statement.length - statement.trimStart().length;
-  return { from: lead, to: lead + (statement.slice(lead).match(/^\S+/)?.[0].length ?? 0) };
-}
-
-// Of the statements that have not changed since they were explained.
-function diagnosticsOf(text: string, explained: Explained[]): Diagnostic[] {
-  const found: Diagnostic[] = [];
-  for (const one of explained) {
-    if (!one.error || text.slice(one.from, one.to) !== one.text) continue;
-    const { from, to } = placeOf(one.error, one.text);
-    found.push({ from: one.from + from, to: one.from + to, severity: 'error', message: one.error.message + (one.error.hint ? `\n${one.error.hint}` : ''), actions: fixesOf(one.error, one.from, one.to) });
-  }
-  return found;
-}
+const cancel = (id: string) => void post('cancel', { id }).catch(() => {});
 
 function Plan({ explained }: { explained: Explained | undefined }) {
   if (!explained) return <p class="muted pad">The plan of the statement at the cursor appears here as you type.</p>;
@@ -160,103 +46,11 @@ function Plan({ explained }: { explained: Explained | undefined }) {
   );
 }
 
-function Waterfall({ trace }: { trace: Trace }) {
-  const total = Math.max(trace.duration_us, 1);
-  return (
-    <div class="waterfall">
-      <p class="muted">
-        {micros(trace.duration_us)} · <span class="mono">{trace.id}</span>
-      </p>
-      <ol>
-        {trace.steps.map((step, i) => {
-          const next = trace.steps[i + 1]?.elapsed_us ?? trace.duration_us;
-          return (
-            <li key={i}>
-              <span class="trace-text">{step.activity}</span>
-              <span class="trace-bar">
-                <i style={{ left: `${(100 * step.elapsed_us) / total}%`, width: `${Math.max(0.5, (100 * (next - step.elapsed_us)) / total)}%` }} />
-              </span>
-              <span class="trace-time">{micros(step.elapsed_us)}</span>
-            </li>
-          );
-        })}
-      </ol>
-    </div>
-  );
-}
-
-function Result({ run, busy, onPage }: { run: Run; busy: boolean; onPage: (page: number) => void }) {
-  const [view, setView] = useState<'rows' | 'trace'>('rows');
-  if (run.error) return <ErrorBox error={run.error} />;
-  const result = run.pages[run.page];
-  if (!result) return null;
-  const columns = result.columns ?? [];
-  const rows = result.rows ?? [];
-  const loaded = () => run.pages.flatMap((page) => page.rows ?? []);
-  return (
-    <>
-      {result.warnings.map((warning, i) => (
-        <Notice key={i} kind="warning">
-          {warning}
-        </Notice>
-      ))}
-      <div class="result-bar">
-        <span class="muted" role="status">
-          {result.kind === 'rows' ? plural(rows.length, 'row') : result.kind === 'schema_change' ? 'The schema has changed' : result.kind === 'set_keyspace' ? `Now in keyspace ${result.keyspace}` : 'Done'}
-          {' · '}
-          {micros(result.elapsed_us)}
-          {result.kind === 'rows' && ` · read ${plural(result.partitions_read, 'partition')}, ${plural(result.rows_read, 'row')}`}
-          {result.tombstones_read > 0 && `, ${plural(result.tombstones_read, 'tombstone')}`}
-        </span>
-        <span class="actions">
-          {result.trace && (
-            <button type="button" class="button button-quiet" aria-pressed={view === 'trace'} onClick={() => setView(view === 'rows' ? 'trace' : 'rows')}>
-              {view === 'rows' ? 'Trace' : 'Rows'}
-            </button>
-          )}
-          {result.kind === 'rows' && (
-            <>
-              <CopyButton text={() => toCsv(columns, loaded())} label="Copy CSV" />
-              <CopyButton text={() => toJson(columns, loaded())} label="Copy JSON" />
-              <button type="button" class="button button-quiet" onClick={() => download('result.csv', 'text/csv', toCsv(columns, loaded()))}>
-                Save CSV
-              </button>
-              <button type="button" class="button button-quiet" onClick={() => download('result.json', 'application/json', toJson(columns, loaded()))}>
-                Save JSON
-              </button>
-            </>
-          )}
-          {(run.page > 0 || run.pages.length > 1 || result.paging_state) && (
-            <span class="pager">
-              <button type="button" class="button" disabled={run.page === 0 || busy} onClick={() => onPage(run.page - 1)}>
-                Previous
-              </button>
-              <span>Page {run.page + 1}</span>
-              <button type="button" class="button" disabled={busy || (!run.pages[run.page + 1] && !result.paging_state)} onClick={() => onPage(run.page + 1)}>
-                Next
-              </button>
-            </span>
-          )}
-        </span>
-      </div>
-      {view === 'trace' && result.trace ? (
-        <Waterfall trace={result.trace} />
-      ) : result.kind !== 'rows' ? null : rows.length === 0 ? (
-        <Empty title="No rows">
-          <p>The statement matched nothing.</p>
-        </Empty>
-      ) : (
-        <Grid columns={columns} rows={rows} label="Rows" />
-      )}
-    </>
-  );
-}
-
 export function QueryPage({ route, session }: PageProps) {
   useTitle('Query');
   const given = route.parameters.get('text');
-  const initial = useMemo(() => given ?? localStorage.getItem(textKey) ?? '', []);
-  const [keyspace, setKeyspace] = useState(route.parameters.get('keyspace') ?? localStorage.getItem('sibyl-keyspace') ?? '');
+  const initial = useMemo(() => given ?? kept(textKey) ?? '', []);
+  const [keyspace, setKeyspace] = useState(route.parameters.get('keyspace') ?? kept('sibyl-keyspace') ?? '');
   const [keyspaces, setKeyspaces] = useState<string[]>([]);
   const [consistency, setConsistency] = useState('ONE');
   const [pageSize, setPageSize] = useState(100);
@@ -268,10 +62,13 @@ export function QueryPage({ route, session }: PageProps) {
   const [runs, setRuns] = useState<Run[]>([]);
   const [shown, setShown] = useState(0);
   const [running, setRunning] = useState<string | null>(null);
+  const [failure, setFailure] = useState<Error | null>(null); // of finding the statements
   const [history, setHistory] = useState(false);
   const editor = useRef<EditorHandle | null>(null);
   const timer = useRef(0);
   const abort = useRef<AbortController | null>(null);
+  const current = useRef(running);
+  current.current = running;
   const space = useRef(keyspace);
   space.current = keyspace;
   const known = useRef<Explained[]>([]);
@@ -285,6 +82,8 @@ export function QueryPage({ route, session }: PageProps) {
       setKeyspace((old) => (names.includes(old) ? old : (all.find((one) => !one.system)?.name ?? '')));
     }, () => {});
   }, []);
+  // Nobody would see the result.
+  useEffect(() => () => void (current.current && cancel(current.current)), []);
   useEffect(() => {
     if (given !== null && editor.current && editor.current.text() !== given) editor.current.replace(given);
   }, [given]);
@@ -307,13 +106,13 @@ export function QueryPage({ route, session }: PageProps) {
     }
   };
   const changed = (text: string) => {
-    localStorage.setItem(textKey, text);
+    keep(textKey, text);
     setCurrentText(text);
     clearTimeout(timer.current);
     timer.current = window.setTimeout(() => explain(text), 250);
   };
   useEffect(() => {
-    localStorage.setItem('sibyl-keyspace', keyspace);
+    keep('sibyl-keyspace', keyspace);
     void explain(editor.current?.text() ?? initial);
   }, [keyspace]);
   useEffect(() => editor.current?.check(), [explained, currentText]);
@@ -344,20 +143,26 @@ export function QueryPage({ route, session }: PageProps) {
     }
   };
 
+  // The statements of a part of the text.
+  const split = async (text: string, { from, to }: { from: number; to: number }) => {
+    const answer = await post('explain', { text: text.slice(from, to), keyspace });
+    return answer.statements.map((one: Explained) => {
+      const start = from + byteToIndex(text.slice(from, to), one.offset);
+      return { from: start, to: start + byteToIndex(text.slice(start), one.length) };
+    }) as { from: number; to: number }[];
+  };
+
   const run = async (all: boolean) => {
     if (running || !editor.current) return;
     const text = editor.current.text();
     const selection = editor.current.selection();
-    let pieces: { from: number; to: number }[];
-    if (all || selection.from !== selection.to) {
-      const [from, to] = all ? [0, text.length] : [selection.from, selection.to];
-      const answer = await post('explain', { text: text.slice(from, to), keyspace });
-      pieces = answer.statements.map((one: Explained) => {
-        const start = from + byteToIndex(text.slice(from, to), one.offset);
-        return { from: start, to: start + byteToIndex(text.slice(start), one.length) };
-      });
-    } else {
-      pieces = [statementAt(text, selection.from)];
+    setFailure(null);
+    const isPart = all || selection.from !== selection.to;
+    let pieces = [statementAt(text, selection.from)];
+    try {
+      if (isPart) pieces = await split(text, all ? { from: 0, to: text.length } : selection);
+    } catch (problem) {
+      return setFailure(problem as Error);
     }
     let current = keyspace;
     const done: Run[] = [];
@@ -403,7 +208,7 @@ export function QueryPage({ route, session }: PageProps) {
       <h1 class="visually-hidden">Query</h1>
       <div class="toolbar">
         {running ? (
-          <button type="button" class="button button-danger" onClick={() => post('cancel', { id: running }).catch(() => {})}>
+          <button type="button" class="button button-danger" onClick={() => cancel(running)}>
             <Icon name="stop" size={15} /> Cancel
           </button>
         ) : (
@@ -483,6 +288,7 @@ export function QueryPage({ route, session }: PageProps) {
       )}
       <section class="card results" aria-label="Results">
         {runs.length > 1 && <Tabs label="Results" tabs={runs.map((one, i) => [String(i), <span class={one.error ? 'failed' : ''}>{`${i + 1}. ${one.text.slice(0, 24)}`}</span>])} current={String(shown)} onChange={(tab) => setShown(Number(tab))} />}
+        {failure && <ErrorBox error={failure} />}
         {runs[shown] ? (
           <Result key={shown} run={runs[shown]} busy={running !== null} onPage={turn} />
         ) : (
@@ -494,29 +300,14 @@ export function QueryPage({ route, session }: PageProps) {
         )}
       </section>
       {history && (
-        <Dialog title="History" onClose={() => setHistory(false)} wide>
-          {readHistory().length === 0 && <p class="muted">Statements that you run are kept here, in this browser only.</p>}
-          <ul class="history">
-            {readHistory().map((one, i) => (
-              <li key={i}>
-                <button
-                  type="button"
-                  class="mono"
-                  onClick={() => {
-                    editor.current?.replace(one);
-                    setHistory(false);
-                    setTimeout(() => editor.current?.focus());
-                  }}
-                >
-                  {one.length > 400 ? `${one.slice(0, 400)}…` : one}
-                </button>
-              </li>
-            ))}
-          </ul>
-          <button type="button" class="button button-quiet" onClick={() => (localStorage.removeItem(historyKey), setHistory(false))}>
-            Clear
-          </button>
-        </Dialog>
+        <History
+          onPick={(text) => {
+            editor.current?.replace(text);
+            setHistory(false);
+            setTimeout(() => editor.current?.focus());
+          }}
+          onClose={() => setHistory(false)}
+        />
       )}
     </div>
   );

@@ -6,7 +6,7 @@ import { Grid } from './grid';
 import { LayoutTab } from './layout';
 import type { PageProps } from './main';
 import { go, link } from './router';
-import { Badge, Card, Code, Empty, ErrorBox, Icon, List, Loading, PageHead, Tabs, useLoad, useTitle } from './ui';
+import { Badge, Card, Code, Empty, ErrorBox, Icon, List, Loading, PageHead, Tabs, useLoad, usePolling, useTitle } from './ui';
 
 interface HotPartition {
   kind: 'read' | 'write';
@@ -164,17 +164,19 @@ function Data({ table }: { table: Table }) {
     if (all[page + 1]) return setPage(page + 1);
     try {
       const more = await query({ text, page_size: 100, paging_state: shown.paging_state });
+      setError(null);
       setPages([...pages, more]);
       setPage(page + 1);
     } catch (problem) {
       setError(problem as Error);
     }
   };
-  if (first ?? error) return <ErrorBox error={(first ?? error)!} />;
+  if (first) return <ErrorBox error={first} />;
   if (!shown) return <Loading />;
   if (page === 0 && shown.rows!.length === 0) return <Empty title="The table is empty" />;
   return (
     <Card>
+      {error && <ErrorBox error={error} />}
       <div class="result-bar">
         <span class="muted">{plural(shown.rows!.length, 'row')} in the order of storage: by token, then by clustering key</span>
         <span class="pager">
@@ -228,10 +230,21 @@ const tabs: [string, string][] = [
 export function TablePage({ route }: PageProps) {
   const [, keyspace, table] = route.parts;
   useTitle(table);
-  const { data, error } = useLoad<Table>((signal) => get('table', { keyspace, table }, signal), [keyspace, table]);
+  const { data, error, reload } = useLoad<Table>((signal) => get('table', { keyspace, table }, signal), [keyspace, table]);
+  usePolling(reload, 10);
   const tab = route.parameters.get('tab') ?? 'shape';
   const select = (next: string, more: Record<string, string> = {}) => go(['table', keyspace, table], { tab: next, ...more });
-  if (error) return <ErrorBox error={error} />;
+  if (error)
+    return (
+      <>
+        <PageHead title={<bdi>{`${keyspace}.${table}`}</bdi>}>
+          <a class="button" href={link(['schema'])}>
+            All keyspaces
+          </a>
+        </PageHead>
+        <ErrorBox error={error} />
+      </>
+    );
   if (!data || data.name !== table || data.keyspace !== keyspace) return <Loading />;
   const shown = data.virtual ? tabs.filter(([id]) => id === 'shape' || id === 'data') : tabs;
   return (

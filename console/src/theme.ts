@@ -1,11 +1,12 @@
 // The theme: light, dark, or that of the system.
 import { useEffect, useState } from 'preact/hooks';
+import { keep, kept } from './storage';
 
 export type Theme = 'auto' | 'light' | 'dark';
 const key = 'sibyl-theme';
 const listeners = new Set<() => void>();
 
-export const theme = () => (localStorage.getItem(key) as Theme) || 'auto';
+export const theme = () => (kept(key) as Theme) || 'auto';
 
 export function applyTheme() {
   const chosen = theme();
@@ -15,7 +16,7 @@ export function applyTheme() {
 }
 
 export function setTheme(chosen: Theme) {
-  localStorage.setItem(key, chosen);
+  keep(key, chosen);
   applyTheme();
 }
 

@@ -1,7 +1,8 @@
 // Small parts that all pages share.
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren, TargetedKeyboardEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError } from './api';
+import { ApiError, isCut, isReachable, watchReachable } from './api';
+import { count } from './format';
 
 export function useTitle(title: string) {
   useEffect(() => {
@@ -16,20 +17,30 @@ export interface Loaded<T> {
   reload: () => void;
 }
 
-// Loads when `dependencies` change. Answers that arrive after the next request began are ignored.
+// Loads when `dependencies` change. Answers that arrive after the next request began are ignored. Without an answer, the old data stays, and
+// is loaded again when the server is back.
 export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, dependencies: unknown[]): Loaded<T> {
-  const [state, setState] = useState<{ data: T | null; error: Error | null; loading: boolean }>({ data: null, error: null, loading: true });
+  const [state, setState] = useState<{ data: T | null; error: Error | null; loading: boolean; of: string }>({ data: null, error: null, loading: true, of: '' });
+  const [wasCut, setCut] = useState(false);
   const [round, setRound] = useState(0);
   useEffect(() => {
     const abort = new AbortController();
     setState((old) => ({ ...old, loading: true }));
+    const finish = (data: T | null, error: Error | null) => {
+      if (abort.signal.aborted) return;
+      setCut(isCut(error));
+      const of = JSON.stringify(dependencies);
+      setState((old) => (isCut(error) && old.data && old.of === of ? { ...old, loading: false } : { data, error, loading: false, of }));
+    };
     load(abort.signal).then(
-      (data) => !abort.signal.aborted && setState({ data, error: null, loading: false }),
-      (error) => !abort.signal.aborted && setState({ data: null, error, loading: false }),
+      (data) => finish(data, null),
+      (error) => finish(null, error),
     );
     return () => abort.abort();
   }, [...dependencies, round]);
-  return { ...state, reload: () => setRound((n) => n + 1) };
+  const reload = () => setRound((n) => n + 1);
+  useEffect(() => (wasCut ? watchReachable(() => isReachable() && reload()) : undefined), [wasCut]);
+  return { ...state, reload };
 }
 
 // Calls again after every `seconds`, while the page is visible.
@@ -166,25 +177,29 @@ async function copyText(text: string) {
   area.remove();
 }
 
+const maxShown = 100_000; // characters; the browser would lay out more for seconds
+
 export function Code({ text, copy = true }: { text: string; copy?: boolean }) {
   return (
     <div class="code">
-      <pre tabIndex={0}>{text}</pre>
+      <pre tabIndex={0}>{text.length > maxShown ? text.slice(0, maxShown) : text}</pre>
+      {text.length > maxShown && <p class="pad muted">The beginning of a text of {count(text.length)} characters. Copy has all of it.</p>}
       {copy && <CopyButton text={text} />}
     </div>
   );
 }
 
-export function Tabs<T extends string>({ tabs, current, onChange, label }: { tabs: [T, ComponentChildren][]; current: T; onChange: (tab: T) => void; label: string }) {
-  const move = (event: JSX.TargetedKeyboardEvent<HTMLElement>) => {
+export function Tabs<T extends string>({ tabs, current, onChange, label, kind = 'main' }: { tabs: [T, ComponentChildren][]; current: T; onChange: (tab: T) => void; label: string; kind?: 'main' | 'sub' }) {
+  const move = (event: TargetedKeyboardEvent<HTMLElement>) => {
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
     if (!step) return;
     const at = tabs.findIndex(([id]) => id === current);
     onChange(tabs[(at + step + tabs.length) % tabs.length][0]);
-    requestAnimationFrame(() => (document.querySelector(`[role=tab][aria-selected=true]`) as HTMLElement)?.focus());
+    const list = event.currentTarget;
+    requestAnimationFrame(() => list.querySelector<HTMLElement>('[role=tab][aria-selected=true]')?.focus());
   };
   return (
-    <div class="tabs" role="tablist" aria-label={label} onKeyDown={move}>
+    <div class={`tabs ${kind === 'sub' ? 'tabs-sub' : ''}`} role="tablist" aria-label={label} onKeyDown={move}>
       {tabs.map(([id, title]) => (
         <button type="button" role="tab" key={id} aria-selected={id === current} tabIndex={id === current ? 0 : -1} onClick={() => onChange(id)}>
           {title}

@@ -254,7 +254,8 @@ base::Result<std::unique_ptr<Server>> Server::start(const engine::Services& engi
   }
   if (!options.http_address.empty()) {
     auto http = Http::start(options.http_address, impl->monitor.pages(to_text(impl->endpoint)),
-                            options.http_host_names, options.http_handler);
+                            options.http_host_names, options.http_handler,
+                            options.http_encrypted ? impl->shared.tls.get() : nullptr);
     if (http) {
       impl->http = std::move(*http);
     } else if (options.http_required) {

@@ -41,6 +41,8 @@ struct Options {
   // there, it does not start; with http_required false it starts without metrics.
   std::string http_address;
   bool http_required = true;
+  // http_address speaks HTTPS, with the certificate of `tls`, which must not be off.
+  bool http_encrypted = false;
   // Host names that requests to http_address may use, besides IP addresses and this machine's name (http.h).
   std::vector<std::string> http_host_names;
   // Answers the other paths at http_address; nullptr: there are none. Must outlive the server.

@@ -49,7 +49,7 @@ test('a query is written and run with the keyboard alone', async () => {
   await page.keyboard.press('g');
   await page.keyboard.press('q');
   await page.locator('.cm-content').waitFor();
-  for (let i = 0; i < 40 && !(await page.evaluate(() => document.activeElement?.classList.contains('editor-host'))); ++i) await page.keyboard.press('Tab');
+  for (let i = 0; i < 10 && !(await page.evaluate(() => document.activeElement?.classList.contains('editor-host'))); ++i) await page.keyboard.press('Tab');
   await page.keyboard.insertText('SELECT cluster_name FROM system.local');
   await page.keyboard.press('Control+Enter');
   await page.locator('.grid td').first().waitFor();

@@ -1,5 +1,6 @@
 // Each page's main task.
 import assert from 'node:assert/strict';
+import { availableParallelism, loadavg } from 'node:os';
 import { after, before, test } from 'node:test';
 import { Api, Browser, CqlClient, loadShop, replication, Server, writeQuery } from './harness.mjs';
 
@@ -15,22 +16,42 @@ after(async () => {
   await server?.stop();
 });
 
+// Milliseconds until the charts of the overview are painted, in a browser that has kept nothing, and seconds of the processor.
+async function timeFirstView() {
+  const page = await browser.open(server, '', {}, 'about:blank');
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('Performance.enable', { timeDomain: 'threadTicks' });
+  await page.addInitScript(() => {
+    const observer = new MutationObserver(() => {
+      if (document.querySelectorAll('.chart canvas').length < 8) return;
+      observer.disconnect();
+      requestAnimationFrame(() => requestAnimationFrame(() => (window.paintedAt = performance.now())));
+    });
+    observer.observe(document, { childList: true, subtree: true });
+  });
+  await page.goto(server.url);
+  await page.waitForFunction(() => window.paintedAt > 0);
+  const wall = await page.evaluate(() => window.paintedAt); // since the navigation began
+  const { metrics } = await devtools.send('Performance.getMetrics');
+  await browser.close(page);
+  return { wall, busy: metrics.find((one) => one.name === 'TaskDuration').value };
+}
+
 test('the overview shows requests within its budget', async () => {
   const page = await browser.open(server);
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page.locator('.chart canvas').first().waitFor();
   assert.match(await page.locator('.stats').innerText(), /Uptime/);
   assert.ok(page.bytes < 400 * 1024, `the first view took ${page.bytes} bytes`);
-  // Processor time, because other programs may take the processor. Nothing else takes long on loopback.
-  const fresh = await browser.open(server, '', {}, 'about:blank');
-  const devtools = await fresh.context().newCDPSession(fresh);
-  await devtools.send('Performance.enable', { timeDomain: 'threadTicks' });
-  await fresh.goto(server.url);
-  await fresh.locator('.chart canvas').first().waitFor();
-  const { metrics } = await devtools.send('Performance.getMetrics');
-  const seconds = metrics.find((one) => one.name === 'TaskDuration').value;
-  assert.ok(seconds > 0.01 && seconds < 0.5, `the first view took ${seconds} s of the processor`);
-  await browser.close(fresh);
+  // The best of some visits of new browsers, because other programs may take the processor meanwhile.
+  const visits = [];
+  for (let i = 0; i < 5; ++i) visits.push(await timeFirstView());
+  const wall = Math.min(...visits.map((one) => one.wall));
+  const busy = Math.min(...visits.map((one) => one.busy));
+  // Where more than five programs want each processor, the wall time is theirs.
+  const isOverloaded = loadavg()[0] > 5 * availableParallelism();
+  assert.ok(wall > 10 && (wall < 1000 || isOverloaded), `the first view took ${wall} ms`);
+  assert.ok(busy > 0.01 && busy < 0.5, `the first view took ${busy} s of the processor`);
   const before = server.cpuSeconds();
   await page.waitForTimeout(10_000); // long enough for several updates of the charts
   const used = server.cpuSeconds() - before;
@@ -53,6 +74,23 @@ test('the overview warns of overload', async () => {
   } finally {
     await limited.stop();
   }
+});
+
+test('the overview warns of hot partitions and of tombstones', async () => {
+  await api.run(`CREATE KEYSPACE warned ${replication}`);
+  await api.run('CREATE TABLE warned.dead (k int, c int, PRIMARY KEY (k, c))');
+  const each = (count, text) => api.run(`BEGIN UNLOGGED BATCH ${Array.from({ length: count }, (_, i) => text(i)).join(' ')} APPLY BATCH`);
+  await each(1500, (i) => `INSERT INTO warned.dead (k, c) VALUES (1, ${i});`);
+  await each(1500, (i) => `DELETE FROM warned.dead WHERE k = 1 AND c = ${i};`);
+  for (let i = 0; i < 1100; ++i) await api.run('SELECT * FROM warned.dead WHERE k = 1 LIMIT 1');
+  const page = await browser.open(server);
+  const warnings = page.getByRole('list', { name: 'Warnings' });
+  await warnings.getByText(/One partition, 1, gets 100% of all reads/).waitFor({ timeout: 40_000 });
+  await warnings.getByText(/Reads meet 1,?\d+ tombstones/).waitFor();
+  await warnings.getByRole('link', { name: 'warned.dead' }).first().click();
+  await page.getByRole('heading', { name: /dead/ }).waitFor();
+  await api.run('DROP KEYSPACE warned');
+  await browser.close(page);
 });
 
 test('a query is completed, explained, run, paged and exported', async () => {
@@ -304,6 +342,10 @@ test('activity takes and verifies a snapshot, settings name their source', async
   await page.getByText(/^Took /).waitFor();
   await page.getByRole('button', { name: 'Verify' }).click();
   await page.getByText('is intact').waitFor();
+  const log = page.locator('.card', { has: page.getByRole('heading', { name: /^Slow and failed/ }) });
+  assert.doesNotMatch(await log.innerText(), /INFO/);
+  await log.getByLabel('Lines').selectOption('all');
+  await log.getByText('INFO').first().waitFor();
   await page.keyboard.press('g');
   await page.keyboard.press('t');
   await page.getByRole('heading', { name: 'Settings' }).waitFor();

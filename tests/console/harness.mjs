@@ -14,23 +14,34 @@ export const replication = "WITH replication = {'class': 'SimpleStrategy', 'repl
 // server of a cluster, which needs a fixed `port`.
 export class Server {
   static async start(options = [], { data = ':memory:', command = 'serve', port = 0 } = {}) {
-    const folder = data === 'directory' ? mkdtempSync(path.join(tmpdir(), 'sibyl-console-')) : null;
-    const flags = command === 'serve' && data ? ['--data', folder ? path.join(folder, 'data') : data] : [];
     const server = new Server();
-    server.folder = folder;
-    server.process = spawn(process.env.SIBYL_BINARY, [command, ...flags, '--listen', `127.0.0.1:${port}`, '--metrics', '127.0.0.1:0', ...options]);
-    server.log = '';
-    server.url = await new Promise((resolve, reject) => {
-      const read = (chunk) => {
-        server.log += chunk;
-        const metrics = server.log.match(/(?:metrics on|Console  ) (http:\/\/[^/\s]+)\//);
-        if (metrics && (options.includes("off") || /console on|console is off|Console  /.test(server.log))) resolve(metrics[1]);
-      };
-      server.process.stderr.on('data', read);
-      server.process.stdout.on('data', read);
-      server.process.on('exit', (status) => reject(new Error(`the server ended with ${status}:\n${server.log}`)));
-    });
+    server.folder = data === 'directory' ? mkdtempSync(path.join(tmpdir(), 'sibyl-console-')) : null;
+    const flags = command === 'serve' && data ? ['--data', server.folder ? path.join(server.folder, 'data') : data] : [];
+    server.command = [command, ...flags, ...options];
+    await server.run(`127.0.0.1:${port}`, '127.0.0.1:0');
     return server;
+  }
+
+  // Starts the process, and waits until it serves the console.
+  async run(listen, metrics) {
+    this.process = spawn(process.env.SIBYL_BINARY, [...this.command, '--listen', listen, '--metrics', metrics]);
+    this.log = '';
+    this.url = await new Promise((resolve, reject) => {
+      const read = (chunk) => {
+        this.log += chunk;
+        const found = this.log.match(/(?:metrics on|Console  ) (https?:\/\/[^/\s]+)\//);
+        if (found && (this.command.includes('off') || /console on|console is off|Console  /.test(this.log))) resolve(found[1]);
+      };
+      this.process.stderr.on('data', read);
+      this.process.stdout.on('data', read);
+      this.process.on('exit', (status) => reject(new Error(`the server ended with ${status}:\n${this.log}`)));
+    });
+  }
+
+  // Starts it again after end(), at the same addresses and with the same data.
+  async runAgain() {
+    const [, listen] = this.log.match(/serving \S+ on (\S+:\d+)/);
+    await this.run(listen, new URL(this.url).host);
   }
 
   // The CPU time of the process so far: user and system, in ticks of 10 ms.
@@ -39,12 +50,15 @@ export class Server {
     return (Number(fields[11]) + Number(fields[12])) / 100;
   }
 
+  async end() {
+    if (this.process.exitCode !== null) return;
+    const ended = new Promise((resolve) => this.process.on('exit', resolve));
+    this.process.kill('SIGTERM');
+    await ended;
+  }
+
   async stop() {
-    if (this.process.exitCode === null) {
-      const ended = new Promise((resolve) => this.process.on('exit', resolve));
-      this.process.kill('SIGTERM');
-      await ended;
-    }
+    await this.end();
     if (this.folder) rmSync(this.folder, { recursive: true, force: true });
   }
 }

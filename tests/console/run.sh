@@ -4,7 +4,7 @@
 # Exits with 77 (skipped) if there is no Chromium or npm's registry cannot be reached.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-export SIBYL_BINARY="$1"
+export SIBYL_BINARY="$(realpath "$1")"
 out=$2
 mkdir -p "$out"
 command -v npm >/dev/null || { echo "npm is not installed"; exit 77; }

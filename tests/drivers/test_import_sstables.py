@@ -14,24 +14,37 @@ loader.exec_module(recorder)
 recorder.SIBYL = BINARY
 
 
-@pytest.mark.parametrize("name", ["nb", "oa", "da"])
-def test_every_select_answers_the_same(name, own_server, tmp_path):
-    address = f"127.0.0.1:{own_server.port}"
+@pytest.fixture(scope="module", params=list(recorder.FORMATS))
+def cassandra(request):
+    """One for each format of files."""
     try:
-        cassandra = recorder.start(name)
+        server = recorder.start(request.param)
     except recorder.reference.Unavailable as reason:
         pytest.skip(f"no Cassandra: {reason}")
-    with cassandra:
-        recorder.write(cassandra, "lz4")
-        recorder.keep(cassandra, tmp_path)
-        for statement in recorder.STATEMENTS:
-            if re.match("CREATE (KEYSPACE|TYPE|TABLE)", statement):
-                done = subprocess.run([BINARY, "shell", address, "-e", statement], capture_output=True, text=True, check=False)
-                assert done.returncode == 0, done.stderr
-        for table in recorder.TABLES:
-            done = subprocess.run([BINARY, "import", f"moving.{table}", "--sstables", tmp_path / table, "--host", address],
-                                  capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stderr + done.stdout
-        for query in recorder.QUERIES:
-            answer = subprocess.run([BINARY, "shell", address, "-e", query], capture_output=True, text=True, check=True)
-            assert answer.stdout == recorder.cql(cassandra, query), query
+    with server:
+        server.format = request.param
+        yield server
+
+
+def run(*arguments):
+    done = subprocess.run([BINARY, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("compressor", list(recorder.COMPRESSORS))
+def test_every_select_answers_the_same(cassandra, compressor, own_server, tmp_path):
+    address = f"127.0.0.1:{own_server.port}"
+    recorder.write(cassandra, compressor)
+    recorder.keep(cassandra, tmp_path)
+    for table in recorder.TABLES:
+        files = sorted(path.name for path in (tmp_path / table).iterdir())
+        assert all(name.startswith(f"{cassandra.format}-") for name in files), files
+        assert any(name.endswith("CompressionInfo.db") for name in files) == (compressor != "none"), files
+    for statement in recorder.STATEMENTS:
+        if re.match("CREATE (KEYSPACE|TYPE|TABLE)", statement):
+            run("shell", address, "-e", statement)
+    for table in recorder.TABLES:
+        run("import", f"moving.{table}", "--sstables", tmp_path / table, "--host", address)
+    for query in recorder.QUERIES:
+        assert run("shell", address, "-e", query) == recorder.cql(cassandra, query), query

@@ -1,6 +1,8 @@
 """`sibyl migrate` from a real Cassandra. Skipped if none can be started."""
 import importlib.util
 import pathlib
+import re
+import signal
 import subprocess
 
 import pytest
@@ -79,3 +81,31 @@ def test_every_select_answers_the_same(cassandra, own_server, tmp_path):
         assert rows(own_server, query) == rows(cassandra, query), done.stderr
     source.shutdown()
     target.shutdown()
+
+
+def test_an_interrupted_run_copies_nothing_twice(cassandra, own_server, tmp_path):
+    source = connect(cassandra)
+    there = source.connect()
+    there.execute("CREATE KEYSPACE IF NOT EXISTS interrupted WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
+    there.execute("CREATE TABLE IF NOT EXISTS interrupted.rows (k int, c int, v text, PRIMARY KEY (k, c))")
+    row_count = 10_000
+    insert = there.prepare("INSERT INTO interrupted.rows (k, c, v) VALUES (?, ?, 'value')")
+    for begin in range(0, row_count, 500):
+        for future in [there.execute_async(insert, (i % 200, i)) for i in range(begin, begin + 500)]:
+            future.result()
+    source.shutdown()
+    command = [BINARY, "migrate", "--from", cassandra.address, "--to", f"127.0.0.1:{own_server.port}", "-k", "interrupted",
+               "--journal", f"{tmp_path}/journal"]
+    journal = tmp_path / "journal"
+    with subprocess.Popen([*command, "--jobs", "1", "--window", "1", "--page-size", "20", "--quiet"]) as process:
+        while not journal.exists() or not re.search(r"rows-interrupted.rows [1-9]", journal.read_text(encoding="utf-8")):
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 3
+    copied = int(re.findall(r"\d+", rows(own_server, "SELECT count(*) FROM interrupted.rows"))[0])
+    assert 0 < copied < row_count
+    resumed = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert resumed.returncode == 0, resumed.stderr
+    assert f"copied {row_count - copied:,} rows".replace(",", "") in resumed.stderr.replace(",", ""), resumed.stderr
+    verified = subprocess.run([*command, "--verify"], capture_output=True, text=True, timeout=300, check=False)
+    assert verified.returncode == 0, verified.stderr + verified.stdout

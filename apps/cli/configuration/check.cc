@@ -98,6 +98,9 @@ void check_security(Check& check) {
                group + "require_client_auth",
                "connections are not encrypted and no certificate is required, because enabled is false");
   }
+  check.need(
+      !configuration.server.http_encrypted || tls.mode != Mode::off, "metrics_encryption",
+      "metrics would not be encrypted: client_encryption_options has no certificate or is not enabled");
   if (const base::Status status = auth::validate(configuration.engine.auth); !status)
     check.need(false, "authorizer", status.error().text());
   using auth::Authenticator;

@@ -289,6 +289,17 @@ TEST(Configuration, warns_if_certificates_are_required_without_tls) {
               ElementsAre(HasSubstr("connections are not encrypted")));
 }
 
+TEST(Configuration, metrics_are_not_encrypted_without_a_certificate) {
+  EXPECT_THAT(problems_of("metrics_encryption: true"),
+              ElementsAre(HasSubstr("metrics_encryption: metrics would not be encrypted")));
+  EXPECT_THAT(
+      problems_of("metrics_encryption: true\nclient_encryption_options: {enabled: false, keystore: a.pem}"),
+      ElementsAre(HasSubstr("metrics_encryption: metrics would not be encrypted")));
+  EXPECT_THAT(
+      problems_of("metrics_encryption: true\nclient_encryption_options: {enabled: true, keystore: a.pem}"),
+      ElementsAre());
+}
+
 TEST(Configuration, flags_for_tls_without_a_certificate_are_refused) {
   const auto refused = [](const TlsFlags& flags) {
     Reader reader;

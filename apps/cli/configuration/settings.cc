@@ -426,6 +426,10 @@ void add_observing(std::vector<Setting>& list) {
       "Accepted names in the Host header of requests for metrics, besides addresses, localhost and this "
       "machine's name; `*`: any"));
   list.back().is_ours = true;
+  list.push_back(flag(
+      "metrics_encryption", section, [](auto& c) -> auto& { return c.server.http_encrypted; },
+      "Serve metrics and the console over HTTPS, with the certificate of client_encryption_options"));
+  list.back().is_ours = true;
   list.push_back(choice(
       "console", section, [](auto& c) -> auto& { return c.console.mode; }, {"loopback", "on", "off"},
       "The web console at `metrics_address`. `loopback`: if that is a loopback address; `on`: at any "

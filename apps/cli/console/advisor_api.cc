@@ -1,6 +1,7 @@
 #include "cli/console/advisor_api.h"
 
 #include <algorithm>
+#include <set>
 
 #include "advisor/design/design.h"
 #include "advisor/report/diagram.h"
@@ -15,6 +16,8 @@ namespace {
 
 constexpr const char* pasted_name = "pasted text";
 constexpr double max_design_seconds = 8;
+// Diagrams of more tables cannot be read, and the tables of a whole review are megabytes.
+constexpr size_t max_tables = 150;
 
 // Reviews and designs take a core for seconds, so only one runs at a time.
 base::Mutex& one_at_a_time() {
@@ -73,6 +76,28 @@ void remove_unreadable(const Call& call, advisor::Observation& observation,
                       " tables are reviewed without statistics, because you may not read them");
 }
 
+// Removes the tables without findings. Returns their number.
+size_t remove_faultless(json::object& review) {
+  std::set<std::string, std::less<>> named;
+  for (const json::value& finding : review.at("findings").as_array())
+    named.emplace(finding.at("table").as_string());
+  json::array& tables = review.at("tables").as_array();
+  const auto end = std::remove_if(tables.begin(), tables.end(), [&](const json::value& table) {
+    return !named.contains(std::string_view(table.at("name").as_string()));
+  });
+  const auto removed = static_cast<size_t>(tables.end() - end);
+  tables.erase(end, tables.end());
+  return removed;
+}
+
+json::object large_review_json(const advisor::Review& review, std::vector<std::string>& remarks) {
+  json::value all = json::parse(advisor::render_json(review));
+  const size_t removed = remove_faultless(all.as_object());
+  remarks.push_back("There are no diagrams of more than " + std::to_string(max_tables) + " tables. " +
+                    std::to_string(removed) + " tables without findings are left out");
+  return {{"review", std::move(all)}, {"diagrams", json::object()}};
+}
+
 json::object review_json(const advisor::Review& review) {
   json::object diagrams;
   for (const advisor::Diagram& diagram : advisor::draw_diagrams(review))
@@ -99,7 +124,8 @@ Answer review_live(const Call& call) {
   advisor::ReviewOptions options;
   options.observation = &observation;
   SIBYL_ASSIGN(const advisor::Review review, advisor::review_workloads({}, options));
-  json::object out = review_json(review);
+  json::object out =
+      review.tables.size() > max_tables ? large_review_json(review, remarks) : review_json(review);
   out["remarks"] = json::array(remarks.begin(), remarks.end());
   return out;
 }

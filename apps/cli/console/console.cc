@@ -148,8 +148,9 @@ Console::Console(engine::Engine& engine, Settings settings)
 
 Console::~Console() = default;
 
-void Console::attach(const engine::Monitor& monitor, const std::string& http_address) {
-  const std::string port = http_address.substr(http_address.rfind(':') + 1);
+void Console::attach(const engine::Monitor& monitor, const Place& place) {
+  const std::string port = place.http_address.substr(place.http_address.rfind(':') + 1);
+  is_encrypted_ = place.is_encrypted;
   port_ = static_cast<uint16_t>(std::strtoul(port.c_str(), nullptr, 10));
   overview_.start(monitor);
 }
@@ -191,8 +192,8 @@ std::string Console::cookie_name() const {
 }
 
 std::string Console::cookie(const std::string& value) const {
-  return fmt::format("{}={}; Path=/api; HttpOnly; SameSite=Strict{}", cookie_name(), value,
-                     value.empty() ? "; Max-Age=0" : "");
+  return fmt::format("{}={}; Path=/api; HttpOnly; SameSite=Strict{}{}", cookie_name(), value,
+                     is_encrypted_ ? "; Secure" : "", value.empty() ? "; Max-Age=0" : "");
 }
 
 HttpAnswer Console::session_answer(const std::optional<ConsoleSession>& session) const {

@@ -34,9 +34,13 @@ class Console final : public server::HttpHandler {
   // Waits until running requests have ended.
   ~Console() override;
 
-  // Begins to sample the server, whose HTTP address names the session cookie. The monitor must live until
-  // detach(), which must be called before the server is destroyed.
-  void attach(const engine::Monitor& monitor, const std::string& http_address);
+  struct Place {
+    std::string http_address;  // its port names the session cookie
+    bool is_encrypted = false;
+  };
+  // Begins to sample the server. The monitor must live until detach(), which must be called before the server
+  // is destroyed.
+  void attach(const engine::Monitor& monitor, const Place& place);
   void detach();
 
   // Thread-safe.
@@ -62,6 +66,7 @@ class Console final : public server::HttpHandler {
   auth::Attempts attempts_;
   std::atomic<int> logins_ = 0;     // passwords that are being checked
   std::atomic<uint16_t> port_ = 0;  // port of the HTTP address; 0: not yet known
+  std::atomic<bool> is_encrypted_ = false;
   Overview overview_;
   Workers workers_;  // declared last, because its threads use everything above
 };

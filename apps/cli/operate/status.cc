@@ -8,6 +8,7 @@
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
+#include <boost/asio/ssl.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/json.hpp>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "cli/cluster/servers_status.h"
 #include "cli/cluster/show.h"
 #include "cli/command_line/refuse.h"
+#include "cli/command_line/tls_flags.h"
 #include "cli/commands.h"
 #include "server/server.h"
 
@@ -26,34 +28,67 @@ namespace {
 
 namespace asio = boost::asio;
 namespace json = boost::json;
+namespace ssl = boost::asio::ssl;
+using asio::ip::tcp;
 
 struct StatusArguments {
   std::string host = default_metrics_address;
+  client::TlsOptions tls;
   ClusterOptions cluster;  // if its storage is not empty, shows all servers of this cluster
   bool as_json = false;
 };
 
-base::Result<std::string> get(const std::string& address, const std::string& path) {
+// The response to a request over a plain or encrypted connection.
+template <typename Stream>
+std::string exchange(Stream& stream, const std::string& request, boost::system::error_code& error) {
+  std::string answer;
+  asio::write(stream, asio::buffer(request), error);
+  if (error) return answer;
+  asio::read(stream, asio::dynamic_buffer(answer, 64u << 20), error);
+  if (error == asio::error::eof || error == ssl::error::stream_truncated) error = {};
+  return answer;
+}
+
+std::string exchange_encrypted(tcp::socket& socket, const client::TlsOptions& options,
+                               const std::string& host, const std::string& request,
+                               boost::system::error_code& error) {
+  ssl::context context(ssl::context::tls_client);
+  if (options.ca_file.empty()) context.set_default_verify_paths(error);
+  if (!options.ca_file.empty()) context.load_verify_file(options.ca_file, error);
+  if (!error && !options.certificate_file.empty()) {
+    const std::string& key = options.key_file.empty() ? options.certificate_file : options.key_file;
+    context.use_certificate_chain_file(options.certificate_file, error);
+    if (!error) context.use_private_key_file(key, ssl::context::pem, error);
+  }
+  if (error) return {};
+  ssl::stream<tcp::socket&> stream(socket, context);
+  const std::string name = options.server_name.empty() ? host : options.server_name;
+  stream.set_verify_mode(options.verify ? ssl::verify_peer : ssl::verify_none);
+  if (options.verify) stream.set_verify_callback(ssl::host_name_verification(name));
+  stream.handshake(ssl::stream_base::client, error);
+  return error ? std::string() : exchange(stream, request, error);
+}
+
+base::Result<std::string> get(const StatusArguments& arguments, const std::string& path) {
   server::Options where;
   where.port = 9180;
-  SIBYL_TRY(server::parse_listen_address(address, where));
+  SIBYL_TRY(server::parse_listen_address(arguments.host, where));
   asio::io_context context;
   boost::system::error_code error;
-  asio::ip::tcp::resolver resolver(context);
+  tcp::resolver resolver(context);
   const auto found = resolver.resolve(where.host, std::to_string(where.port), error);
-  asio::ip::tcp::socket socket(context);
+  tcp::socket socket(context);
   if (!error) asio::connect(socket, found, error);
   const std::string request =
       fmt::format("GET {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", path, where.host);
-  if (!error) asio::write(socket, asio::buffer(request), error);
   std::string answer;
-  if (!error) {
-    asio::read(socket, asio::dynamic_buffer(answer, 64u << 20), error);
-    if (error == asio::error::eof) error = {};
-  }
+  if (!error)
+    answer = arguments.tls.enabled ? exchange_encrypted(socket, arguments.tls, where.host, request, error)
+                                   : exchange(socket, request, error);
   const auto failed = [&](const std::string& why) {
-    return base::fail(base::Error(base::ErrorCode::server, fmt::format("{}: {}", address, why))
-                          .with_hint("use --host with the server's metrics_address"));
+    return base::fail(base::Error(base::ErrorCode::server, fmt::format("{}: {}", arguments.host, why))
+                          .with_hint("use --host with the server's metrics_address, and --ssl if it has "
+                                     "metrics_encryption"));
   };
   if (error) return failed(error.message());
   if (!answer.starts_with("HTTP/")) return failed("it does not speak HTTP");  // the port may be that for CQL
@@ -118,7 +153,7 @@ int run_on_cluster(const StatusArguments& arguments) {
 
 int run(const StatusArguments& arguments) {
   if (!arguments.cluster.storage.empty()) return run_on_cluster(arguments);
-  const auto page = get(arguments.host, "/status");
+  const auto page = get(arguments, "/status");
   if (!page) return refuse("status", exit_failed, page.error());
   boost::system::error_code error;
   const json::value status = json::parse(*page, error);
@@ -139,6 +174,7 @@ void add_status_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("status", "Show the state of a running server");
   command->add_option("--host", arguments->host, "The server: HOST[:PORT] of its metrics_address")
       ->capture_default_str();
+  add_ssl_flags(*command, arguments->tls);
   command->add_option("--cluster", arguments->cluster.storage,
                       "All servers of a cluster instead: rados:POOL or rados:POOL/NAMESPACE");
   command->add_option("--ceph", arguments->cluster.configuration, "Ceph's configuration file")

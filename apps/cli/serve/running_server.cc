@@ -28,14 +28,16 @@ void warn_of_default_password(engine::Engine& engine) {
 void begin_console(console::Console* console, server::Server& server, const Configuration& configuration) {
   const std::string http = server.http_address();
   if (http.empty()) return;
-  spdlog::info("metrics on http://{}/metrics", http);
+  const bool is_encrypted = configuration.server.http_encrypted;
+  const char* scheme = is_encrypted ? "https" : "http";
+  spdlog::info("metrics on {}://{}/metrics", scheme, http);
   if (console == nullptr) return;
-  console->attach(server.monitor(), http);
-  spdlog::info("console on http://{}/", http);
-  if (console::is_loopback(http)) return;
+  console->attach(server.monitor(), {http, is_encrypted});
+  spdlog::info("console on {}://{}/", scheme, http);
+  if (is_encrypted || console::is_loopback(http)) return;
   const bool has_logins = configuration.engine.auth.authenticator != auth::Authenticator::allow_all;
   spdlog::warn("the console is reachable over the network without encryption: {}",
-               has_logins ? "put a proxy with TLS in front of it, or passwords can be read on the way"
+               has_logins ? "set metrics_encryption, or passwords can be read on the way"
                           : "everyone who can reach it can read and change all data");
 }
 

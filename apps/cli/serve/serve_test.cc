@@ -21,6 +21,7 @@ namespace {
 using client::Connection;
 using client::Row;
 using client::ValueView;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 
@@ -105,6 +106,45 @@ TEST_F(ServeTest, AFileInThePlaceOfTheDirectoryIsRefusedWithAHint) {
     EXPECT_THAT(refused.errors, HasSubstr("a file has this name; choose another directory (--data)"));
   }
   EXPECT_EQ(contents(file), "x");
+}
+
+TEST_F(ServeTest, DirectoriesThatCannotBeUsedAreRefusedWithAdvice) {
+  {
+    auto server = serve(data());
+    auto connection = connect();
+    make_table(*connection);
+    run(*connection, "INSERT INTO ks.t (k, c, v) VALUES (1, 1, 'x')");
+    EXPECT_EQ(sibyl({"flush", "--data", data()}).status, 0);
+    const Outcome second = sibyl({"serve", "--data", data(), "--listen", "127.0.0.1:0"});
+    EXPECT_THAT(second.errors,
+                HasSubstr("stop the other server on this directory, or use another directory"));
+    server->signal(SIGTERM);
+    EXPECT_EQ(server->wait(), 0);
+  }
+  const std::string copy = path("copy");
+  const auto errors_with = [&](const std::string& file, const auto& change) {
+    std::filesystem::remove_all(copy);
+    std::filesystem::copy(data(), copy, std::filesystem::copy_options::recursive);
+    std::string text = contents(copy + "/" + file);
+    change(text);
+    std::ofstream(copy + "/" + file) << text;
+    const Outcome refused = sibyl({"serve", "--data", copy, "--listen", "127.0.0.1:0"});
+    EXPECT_NE(refused.status, 0) << file;
+    return refused.errors;
+  };
+  const auto damage = [](std::string& text) {
+    text[text.size() / 2] = static_cast<char>(~text[text.size() / 2]);
+  };
+  EXPECT_THAT(errors_with("SIBYL_FORMAT", [](std::string& text) { text = "sibyl store format 99\n"; }),
+              HasSubstr("use the newer program that wrote it"));
+  EXPECT_THAT(errors_with("SIBYL_FORMAT", [](std::string& text) { text = "PK"; }),
+              HasSubstr("has the line \"sibyl store format 1\" in it"));
+  for (const auto& entry : std::filesystem::directory_iterator(data() + "/records")) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with("MANIFEST") && name != "CURRENT" && !name.ends_with(".sst")) continue;
+    EXPECT_THAT(errors_with("records/" + name, damage),
+                AllOf(HasSubstr(name), HasSubstr("sibyl snapshot restore"), HasSubstr("sibyl recover")));
+  }
 }
 
 TEST_F(ServeTest, TheLogNamesTheConfigurationFile) {

@@ -62,6 +62,7 @@ struct Http::Impl final : HttpOwner, std::enable_shared_from_this<Impl> {
   std::map<std::string, Page> pages;
   std::vector<std::string> host_names;
   HttpHandler* handler = nullptr;
+  TlsContexts* tls = nullptr;
   base::LogLimit thrown{1};
   // Oldest first. Must outlive the context, whose destructor ends the remaining ones.
   std::list<HttpConnection*> connections;
@@ -91,7 +92,8 @@ void Http::Impl::accept_next() {
 void Http::Impl::admit(tcp::socket socket) {
   error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
-  const auto connection = std::make_shared<HttpConnection>(*this, std::move(socket));
+  const auto connection =
+      std::make_shared<HttpConnection>(*this, std::move(socket), tls ? tls->current() : nullptr);
   connections.push_back(connection.get());
   connection->start();
   if (connections.size() > max_connections) close_one();
@@ -172,11 +174,13 @@ Http::~Http() {
 }
 
 base::Result<std::unique_ptr<Http>> Http::start(const std::string& address, std::map<std::string, Page> pages,
-                                                std::vector<std::string> host_names, HttpHandler* handler) {
+                                                std::vector<std::string> host_names, HttpHandler* handler,
+                                                TlsContexts* tls) {
   auto impl = std::make_shared<Impl>();
   impl->pages = std::move(pages);
   impl->host_names = own_host_names(host_names);
   impl->handler = handler;
+  impl->tls = tls;
   SIBYL_TRY(impl->listen(address));
   impl->accept();
   impl->thread = std::thread([context = &impl->context] {

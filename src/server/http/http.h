@@ -14,6 +14,8 @@
 // So slow clients cannot keep others out. A connection is kept open after an answer of the handler, and
 // closed after a monitoring page.
 //
+// With TLS, connections are encrypted, and a handshake must be complete within 5 seconds.
+//
 // The Host header of a request must be an IP address, localhost, this machine's name or one of `host_names`.
 // This prevents DNS rebinding: a web page of another site, whose name resolves to this machine, cannot read
 // anything.
@@ -29,6 +31,7 @@
 #include "base/result.h"
 #include "server/http/message.h"
 #include "server/http/own_host.h"
+#include "server/tls/tls_context.h"
 
 namespace sibyl::server {
 
@@ -38,11 +41,13 @@ class Http {
 
   // Listens on HOST:PORT and answers GET and HEAD requests for the given paths. The server is listening when
   // this returns. `host_names` lists further accepted Host headers; "*" accepts any. `handler` answers all
-  // other paths and must outlive the server; nullptr: there are no others.
+  // other paths and must outlive the server; nullptr: there are no others. `tls` has the certificate of every
+  // new connection and must outlive the server; nullptr: connections are not encrypted.
   static base::Result<std::unique_ptr<Http>> start(const std::string& address,
                                                    std::map<std::string, Page> pages,
                                                    std::vector<std::string> host_names = {},
-                                                   HttpHandler* handler = nullptr);
+                                                   HttpHandler* handler = nullptr,
+                                                   TlsContexts* tls = nullptr);
   // Closes every connection and stops the thread. No Page and no handler is called afterwards.
   ~Http();
   Http(const Http&) = delete;

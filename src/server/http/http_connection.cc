@@ -14,6 +14,7 @@
 
 #include "base/ascii.h"
 #include "base/contain.h"
+#include "server/http/http_stream.h"
 
 namespace sibyl::server {
 
@@ -63,10 +64,10 @@ HttpAnswer refusal_of(const error_code& error) {
 }  // namespace
 
 struct HttpConnection::State {
-  State(HttpOwner& its_owner, tcp::socket connection)
-      : owner(its_owner), socket(std::move(connection)), timer(socket.get_executor()) {
+  State(HttpOwner& its_owner, tcp::socket connection, const std::shared_ptr<const TlsContext>& tls)
+      : owner(its_owner), stream(std::move(connection), tls), timer(stream.get_executor()) {
     error_code ignored;
-    address = socket.remote_endpoint(ignored).address();
+    address = stream.socket().remote_endpoint(ignored).address();
   }
 
   void set_timeout(HttpConnection& connection, std::chrono::seconds timeout) {
@@ -76,16 +77,19 @@ struct HttpConnection::State {
       if (const HttpConnectionPtr open = self.lock()) open->close();
     });
   }
+  void shake_hands(HttpConnection& connection);
   void wait_for_request(HttpConnection& connection);
+  void read_request(HttpConnection& connection);
   void read_header(HttpConnection& connection);
   void read_body(HttpConnection& connection);
   void handle(HttpConnection& connection);
   std::shared_ptr<const std::atomic<bool>> watch(HttpConnection& connection);
   void refuse(HttpConnection& connection, HttpAnswer why);
   void write(HttpConnection& connection);
+  void end(HttpConnection& connection);
 
   HttpOwner& owner;
-  tcp::socket socket;
+  HttpStream stream;
   asio::steady_timer timer;
   asio::ip::address address;
   // Holds the headers of one request, and the bytes that the client has sent after these headers.
@@ -97,20 +101,21 @@ struct HttpConnection::State {
   Answer response;
 };
 
-HttpConnection::HttpConnection(HttpOwner& owner, tcp::socket socket)
-    : state_(std::make_unique<State>(owner, std::move(socket))) {}
+HttpConnection::HttpConnection(HttpOwner& owner, tcp::socket socket,
+                               const std::shared_ptr<const TlsContext>& tls)
+    : state_(std::make_unique<State>(owner, std::move(socket), tls)) {}
 
 HttpConnection::~HttpConnection() {
   state_->owner.forget(*this);
 }
 
 void HttpConnection::start() {
-  state_->set_timeout(*this, header_timeout);
-  state_->read_header(*this);
+  if (state_->stream.is_encrypted()) return state_->shake_hands(*this);
+  state_->read_request(*this);
 }
 
 bool HttpConnection::is_open() const {
-  return state_->socket.is_open();
+  return state_->stream.socket().is_open();
 }
 
 bool HttpConnection::is_waiting() const {
@@ -123,25 +128,39 @@ const asio::ip::address& HttpConnection::address() const {
 
 void HttpConnection::close() {
   error_code ignored;
-  state_->socket.close(ignored);
+  state_->stream.socket().close(ignored);
   state_->timer.cancel();
+}
+
+void HttpConnection::State::shake_hands(HttpConnection& connection) {
+  set_timeout(connection, header_timeout);
+  stream.async_handshake([this, self = connection.shared_from_this()](const error_code& error) {
+    if (error) return self->close();
+    if (!base::contain([&] { read_request(*self); })) self->close();
+  });
+}
+
+void HttpConnection::State::read_request(HttpConnection& connection) {
+  set_timeout(connection, header_timeout);
+  read_header(connection);
 }
 
 // Between two requests the client may be idle. Once a request begins, its headers must arrive in time.
 void HttpConnection::State::wait_for_request(HttpConnection& connection) {
-  if (buffer.size() > 0) return connection.start();
+  if (buffer.size() > 0 || stream.has_decrypted()) return read_request(connection);
   set_timeout(connection, idle_timeout);
-  socket.async_wait(tcp::socket::wait_read, [self = connection.shared_from_this()](const error_code& error) {
-    if (error) return self->close();
-    self->start();
-  });
+  stream.socket().async_wait(tcp::socket::wait_read,
+                             [this, self = connection.shared_from_this()](const error_code& error) {
+                               if (error) return self->close();
+                               read_request(*self);
+                             });
 }
 
 void HttpConnection::State::read_header(HttpConnection& connection) {
   parser.emplace();
   parser->header_limit(max_header_bytes);
   parser->body_limit(max_body_bytes);
-  http::async_read_header(socket, buffer, *parser,
+  http::async_read_header(stream, buffer, *parser,
                           [this, self = connection.shared_from_this()](const error_code& error, size_t) {
                             if (is_malformed(error)) return refuse(*self, refusal_of(error));
                             if (error) return self->close();
@@ -160,7 +179,7 @@ void HttpConnection::State::read_body(HttpConnection& connection) {
   is_head = message.method() == http::verb::head;
   if (parser->is_done() || !is_for_handler) return handle(connection);
   set_timeout(connection, body_timeout);
-  http::async_read(socket, buffer, *parser,
+  http::async_read(stream, buffer, *parser,
                    [this, self = connection.shared_from_this()](const error_code& error, size_t) {
                      if (error == http::error::body_limit) return refuse(*self, refusal_of(error));
                      if (error) return self->close();
@@ -181,15 +200,14 @@ void HttpConnection::State::handle(HttpConnection& connection) {
 // Notices when the client disconnects while its request is being handled.
 std::shared_ptr<const std::atomic<bool>> HttpConnection::State::watch(HttpConnection& connection) {
   auto is_abandoned = std::make_shared<std::atomic<bool>>(false);
-  if (buffer.size() > 0) return is_abandoned;
-  socket.async_wait(tcp::socket::wait_read,
-                    [this, is_abandoned, self = connection.shared_from_this()](const error_code& error) {
-                      if (error) return;
-                      error_code closed;
-                      if (socket.available(closed) > 0 && !closed) return;  // the next request
-                      *is_abandoned = true;
-                      self->close();
-                    });
+  if (buffer.size() > 0 || stream.has_decrypted()) return is_abandoned;
+  stream.socket().async_wait(
+      tcp::socket::wait_read,
+      [this, is_abandoned, self = connection.shared_from_this()](const error_code& error) {
+        if (error || !stream.is_at_end()) return;  // otherwise it is the next request
+        *is_abandoned = true;
+        self->close();
+      });
   return is_abandoned;
 }
 
@@ -203,7 +221,7 @@ void HttpConnection::answer(uint64_t number, HttpAnswer answer) {
   State& state = *state_;
   error_code ignored;
   if (!is_open() || !state.is_handled || number != state.number) return;
-  state.socket.cancel(ignored);  // ends the wait of watch()
+  state.stream.socket().cancel(ignored);  // ends the wait of watch()
   state.answer = std::move(answer);
   state.response = Answer(static_cast<http::status>(state.answer.status), 11);
   state.response.set(http::field::content_type, state.answer.type);
@@ -220,15 +238,23 @@ void HttpConnection::answer(uint64_t number, HttpAnswer answer) {
 
 void HttpConnection::State::write(HttpConnection& connection) {
   set_timeout(connection, write_timeout);
-  http::async_write(socket, response,
+  http::async_write(stream, response,
                     [this, self = connection.shared_from_this()](const error_code& error, size_t) {
                       is_handled = false;
                       answer = HttpAnswer();
-                      if (!error && keep_alive) return wait_for_request(*self);
-                      error_code ignored;
-                      socket.shutdown(tcp::socket::shutdown_send, ignored);
-                      self->close();
+                      if (error) return self->close();
+                      if (keep_alive) return wait_for_request(*self);
+                      end(*self);
                     });
+}
+
+void HttpConnection::State::end(HttpConnection& connection) {
+  if (stream.is_encrypted())
+    return stream.async_shutdown(
+        [self = connection.shared_from_this()](const error_code&) { self->close(); });
+  error_code ignored;
+  stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
+  connection.close();
 }
 
 }  // namespace sibyl::server

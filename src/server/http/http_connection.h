@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "server/http/message.h"
+#include "server/tls/tls_context.h"
 
 namespace sibyl::server {
 
@@ -29,7 +30,9 @@ class HttpOwner {
 // Lives until its last asynchronous operation has ended. Not thread-safe.
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
-  HttpConnection(HttpOwner& owner, boost::asio::ip::tcp::socket socket);
+  // `tls` is nullptr for a plain connection.
+  HttpConnection(HttpOwner& owner, boost::asio::ip::tcp::socket socket,
+                 const std::shared_ptr<const TlsContext>& tls);
   // Calls owner.forget().
   ~HttpConnection();
 

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <thread>
 
+#include "server/tls/test_certificate.h"
 #include "server/tls/tls_context.h"
 #include "server/tls/tls_stream.h"
 
@@ -30,13 +31,8 @@ class TlsTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // A self-signed certificate, which is its own authority.
   void make(const std::string& name, const std::string& subject, const std::string& alternatives) {
-    std::string command =
-        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj '" + subject +
-        "' -keyout " + file(name + ".key") + " -out " + file(name + ".pem");
-    if (!alternatives.empty()) command += " -addext 'subjectAltName=" + alternatives + "'";
-    ASSERT_EQ(std::system((command + " 2>/dev/null").c_str()), 0);
+    ASSERT_TRUE(make_test_certificate(file(name), subject, alternatives));
   }
   std::string file(const std::string& name) const { return folder_ / name; }
   TlsOptions options() const {

@@ -79,7 +79,12 @@ base::Status check_format(const std::string& path, int file) {
   const bool known =
       text.starts_with(format_line) &&
       std::from_chars(text.data() + format_line.size(), text.data() + text.size(), version).ec == std::errc();
-  if (!known) return base::fail(refusal(path, fmt::format("its {} is not a store's", format_name)));
+  if (!known)
+    return base::fail(
+        refusal(path, fmt::format("its {} is not a store's", format_name))
+            .with_hint(fmt::format("the file is damaged or of another program: a store that this "
+                                   "program wrote has the line \"{}{}\" in it",
+                                   format_line, store_format)));
   if (version != store_format)
     return base::fail(
         refusal(path, fmt::format("it has store format {}, and this program reads and writes format {}",

@@ -168,7 +168,10 @@ base::Error error_of(const ::rocksdb::Status& status, base::ErrorCode code) {
   base::Error error(code, fmt::format("The store failed: {}", reason.text));
   if (reason.device_is_full) return error.with_hint("free some disk space; the store resumes by itself");
   if (status.IsCorruption())
-    return error.with_hint("a file of the store is damaged; restore it from a backup");
+    return error.with_hint(
+        "a file of the store is damaged: restore the file, or restore a snapshot into a new directory "
+        "(`sibyl "
+        "snapshot restore`), or recover the intact data with `sibyl recover`");
   return error;
 }
 
