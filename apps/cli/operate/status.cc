@@ -18,6 +18,9 @@
 #include "cli/cluster/show.h"
 #include "cli/command_line/refuse.h"
 #include "cli/commands.h"
+#include "cli/configuration/running_server.h"
+#include "cli/session/session.h"
+#include "client/connection.h"
 #include "server/server.h"
 
 namespace sibyl::cli {
@@ -25,6 +28,8 @@ namespace {
 
 namespace asio = boost::asio;
 namespace json = boost::json;
+
+constexpr uint16_t default_metrics_port = 9180;
 
 struct StatusArguments {
   std::string host = default_metrics_address;
@@ -34,7 +39,7 @@ struct StatusArguments {
 
 base::Result<std::string> get(const std::string& address, const std::string& path) {
   server::Options where;
-  where.port = 9180;
+  where.port = default_metrics_port;
   SIBYL_TRY(server::parse_listen_address(address, where));
   asio::io_context context;
   boost::system::error_code error;
@@ -50,14 +55,32 @@ base::Result<std::string> get(const std::string& address, const std::string& pat
     asio::read(socket, asio::dynamic_buffer(answer, 64u << 20), error);
     if (error == asio::error::eof) error = {};
   }
-  const auto failed = [&](const std::string& why) {
-    return base::fail(base::Error(base::ErrorCode::server, fmt::format("{}: {}", address, why))
+  const auto failed = [&](const std::string& why, base::ErrorCode code = base::ErrorCode::server) {
+    return base::fail(base::Error(code, fmt::format("{}: {}", address, why))
                           .with_hint("use --host with the server's metrics_address"));
   };
   if (error) return failed(error.message());
-  if (!answer.starts_with("HTTP/")) return failed("it does not speak HTTP");  // may be the CQL port
+  if (!answer.starts_with("HTTP/")) return failed("it does not speak HTTP", base::ErrorCode::protocol);
   if (!answer.starts_with("HTTP/1.1 200 ")) return failed(answer.substr(0, answer.find("\r\n")));
   return answer.substr(answer.find("\r\n\r\n") + 4);
+}
+
+// Reads the status of a server given by its metrics_address, or by the address for CQL clients if it needs no login.
+base::Result<std::string> get_status(const std::string& address) {
+  auto page = get(address, "/status");
+  if (page || page.error().code() != base::ErrorCode::protocol) return page;
+  const auto clients = shell::parse_address(address);
+  if (!clients) return page;
+  client::Options server;
+  server.host = clients->host;
+  server.port = clients->port;
+  const auto metrics = ask_setting(server, "metrics_address");
+  server::Options listening;
+  listening.port = default_metrics_port;
+  if (!metrics || metrics->empty() || !server::parse_listen_address(*metrics, listening)) return page;
+  return get(fmt::format(fmt::runtime(server.host.find(':') == std::string::npos ? "{}:{}" : "[{}]:{}"),
+                         server.host, listening.port),
+             "/status");
 }
 
 std::string time_text(double seconds) {
@@ -117,7 +140,7 @@ int run_on_cluster(const StatusArguments& arguments) {
 
 int run(const StatusArguments& arguments) {
   if (!arguments.cluster.storage.empty()) return run_on_cluster(arguments);
-  const auto page = get(arguments.host, "/status");
+  const auto page = get_status(arguments.host);
   if (!page) return refuse("status", exit_failed, page.error());
   boost::system::error_code error;
   const json::value status = json::parse(*page, error);
@@ -136,7 +159,10 @@ int run(const StatusArguments& arguments) {
 void add_status_command(CLI::App& app) {
   auto arguments = std::make_shared<StatusArguments>();
   CLI::App* command = app.add_subcommand("status", "Show the state of a running server");
-  command->add_option("--host", arguments->host, "The server: HOST[:PORT] of its metrics_address")
+  command
+      ->add_option(
+          "--host", arguments->host,
+          "The server: HOST[:PORT] of its metrics_address, or of its CQL port if it requires no login")
       ->capture_default_str();
   command->add_option("--cluster", arguments->cluster.storage,
                       "All servers of a cluster instead: rados:POOL or rados:POOL/NAMESPACE");
