@@ -1,12 +1,13 @@
 // Tuples and user types: values of single components are read and replaced.
+#include "plan/java/composites.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "plan/java/composites.h"
+#include "plan/java/conversions.h"
 #include "plan/java/lexer.h"
-#include "plan/java/operators.h"
 #include "plan/java/values.h"
 #include "types/elements.h"
 
@@ -41,7 +42,7 @@ base::Result<Component> find_component(const Type& owner, const std::string& met
     return no_method(name_of(owner), method, arguments, line);
   const Node& key = arguments[0];
   int64_t index = -1;
-  if (key.constant && key.type.kind == Kind::int_) index = *key.constant;
+  if (key.constant && key.type.kind == JavaKind::int_) index = *key.constant;
   if (key.literal && cql.kind() == types::Kind::udt) index = cql.field_index(*key.literal);
   if (index < 0 || index >= static_cast<int64_t>(cql.parameters().size()))
     return refused(line, fmt::format("{}.{}() is not supported for this component", name_of(owner), method));
@@ -58,22 +59,23 @@ base::Result<Component> find_component(const Type& owner, const std::string& met
 
 std::string call_text(const Type& owner, const std::string& method, const Component& component, bool is_set) {
   const std::string value =
-      is_set ? ", " + (component.type.kind == Kind::string ? std::string("String") : name_of(component.type))
-             : "";
+      is_set
+          ? ", " + (component.type.kind == JavaKind::string ? std::string("String") : name_of(component.type))
+          : "";
   return fmt::format("org.apache.cassandra.cql3.functions.types.{}.{}({}{})", name_of(owner), method,
                      component.is_by_index ? "int" : "String", value);
 }
 
 Value zero_or_null(const Type& type) {
   Value value;
-  value.is_null = type.kind == Kind::string;
+  value.is_null = type.kind == JavaKind::string;
   return value;
 }
 
 }  // namespace
 
 bool is_composite(const Type& type) {
-  return type.kind == Kind::other &&
+  return type.kind == JavaKind::other &&
          (type.cql->kind() == types::Kind::tuple || type.cql->kind() == types::Kind::udt);
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "plan/java/conversions.h"
 #include "plan/java/methods.h"
 #include "plan/java/operators.h"
 
@@ -27,23 +28,24 @@ constexpr std::array<std::array<std::string_view, 4>, 10> levels = {{{{"||"}},
                                                                      {{"+", "-"}},
                                                                      {{"*", "/", "%"}}}};
 
-constexpr std::array<std::pair<std::string_view, Kind>, 17> type_names = {{{"boolean", Kind::boolean},
-                                                                           {"byte", Kind::byte_},
-                                                                           {"short", Kind::short_},
-                                                                           {"char", Kind::char_},
-                                                                           {"int", Kind::int_},
-                                                                           {"long", Kind::long_},
-                                                                           {"float", Kind::float_},
-                                                                           {"double", Kind::double_},
-                                                                           {"Boolean", Kind::boxed_boolean},
-                                                                           {"Byte", Kind::boxed_byte},
-                                                                           {"Short", Kind::boxed_short},
-                                                                           {"Character", Kind::boxed_char},
-                                                                           {"Integer", Kind::boxed_int},
-                                                                           {"Long", Kind::boxed_long},
-                                                                           {"Float", Kind::boxed_float},
-                                                                           {"Double", Kind::boxed_double},
-                                                                           {"String", Kind::string}}};
+constexpr std::array<std::pair<std::string_view, JavaKind>, 17> type_names = {
+    {{"boolean", JavaKind::boolean},
+     {"byte", JavaKind::byte_},
+     {"short", JavaKind::short_},
+     {"char", JavaKind::char_},
+     {"int", JavaKind::int_},
+     {"long", JavaKind::long_},
+     {"float", JavaKind::float_},
+     {"double", JavaKind::double_},
+     {"Boolean", JavaKind::boxed_boolean},
+     {"Byte", JavaKind::boxed_byte},
+     {"Short", JavaKind::boxed_short},
+     {"Character", JavaKind::boxed_char},
+     {"Integer", JavaKind::boxed_int},
+     {"Long", JavaKind::boxed_long},
+     {"Float", JavaKind::boxed_float},
+     {"Double", JavaKind::boxed_double},
+     {"String", JavaKind::string}}};
 
 // The value of an integer as written. Hexadecimal ones may set the sign bit. `is_negated`: a minus precedes it.
 base::Result<Node> integer_of(const Token& token, bool is_negated) {
@@ -63,7 +65,7 @@ base::Result<Node> integer_of(const Token& token, bool is_negated) {
   if (is_negated) value = 0 - value;
   const int64_t number =
       is_long ? static_cast<int64_t>(value) : static_cast<int32_t>(static_cast<uint32_t>(value));
-  return make_constant({is_long ? Kind::long_ : Kind::int_, nullptr}, of_integer(number));
+  return make_constant({is_long ? JavaKind::long_ : JavaKind::int_, nullptr}, of_integer(number));
 }
 
 base::Result<Node> floating_of(const Token& token) {
@@ -77,7 +79,7 @@ base::Result<Node> floating_of(const Token& token) {
   if (error != std::errc() || end != digits.data() + digits.size())
     return refused(token.line, fmt::format("The literal {} of type {} is out of range ", token.text,
                                            is_single ? "float" : "double"));
-  return make_constant({is_single ? Kind::float_ : Kind::double_, nullptr},
+  return make_constant({is_single ? JavaKind::float_ : JavaKind::double_, nullptr},
                        of_floating(is_single ? single : value));
 }
 
@@ -240,18 +242,18 @@ base::Result<Node> ExpressionReader::literal() {
     case Token::Kind::floating:
       return floating_of(next());
     case Token::Kind::string:
-      return make_constant({Kind::string, nullptr}, of_text(next().value));
+      return make_constant({JavaKind::string, nullptr}, of_text(next().value));
     case Token::Kind::character:
-      return make_constant({Kind::char_, nullptr}, of_integer(next().value[0]));
+      return make_constant({JavaKind::char_, nullptr}, of_integer(next().value[0]));
     default:
       break;
   }
-  if (accept("true")) return make_constant({Kind::boolean, nullptr}, of_integer(1));
-  if (accept("false")) return make_constant({Kind::boolean, nullptr}, of_integer(0));
+  if (accept("true")) return make_constant({JavaKind::boolean, nullptr}, of_integer(1));
+  if (accept("false")) return make_constant({JavaKind::boolean, nullptr}, of_integer(0));
   if (!accept("null")) return unsupported();
   Value null;
   null.is_null = true;
-  return make_constant({Kind::null, nullptr}, null);
+  return make_constant({JavaKind::null, nullptr}, null);
 }
 
 base::Result<Node> ExpressionReader::named() {

@@ -47,6 +47,7 @@ TEST(JavaFunction, NamesWhatIsNotSupported) {
       {"return String.format(\"%s\", a);", "Line 1: String.format(String, String) is not supported"},
       {"return Math.random() + a;", "Line 1: Math.random() is not supported"},
       {"System.exit(1); return a;", "Line 1: 'System' is not supported here"},
+      {"a.trim(); return a;", "Line 1: the statement a.trim() is not supported"},
       {"return System.getProperty(a);", "Line 1: 'System' is not supported here"},
       {"return a == \"x\" ? a : null;",
        "Line 1: '==' of two objects is not supported: it compares references. Use equals()"},

@@ -7,7 +7,7 @@
 
 namespace sibyl::plan::java {
 
-enum class Kind : uint8_t {
+enum class JavaKind : uint8_t {
   // Primitive types, in the order of widening; char_ widens to int_.
   boolean,
   byte_,
@@ -32,35 +32,35 @@ enum class Kind : uint8_t {
 };
 
 struct Type {
-  Kind kind = Kind::null;
+  JavaKind kind = JavaKind::null;
   types::TypePtr cql;  // other: the CQL type
 
   bool operator==(const Type& right) const {
-    return kind == right.kind && (kind != Kind::other || *cql == *right.cql);
+    return kind == right.kind && (kind != JavaKind::other || *cql == *right.cql);
   }
 };
 
-constexpr bool is_primitive(Kind kind) {
-  return kind <= Kind::double_;
+constexpr bool is_primitive(JavaKind kind) {
+  return kind <= JavaKind::double_;
 }
-constexpr bool is_boxed(Kind kind) {
-  return kind >= Kind::boxed_boolean && kind <= Kind::boxed_double;
+constexpr bool is_boxed(JavaKind kind) {
+  return kind >= JavaKind::boxed_boolean && kind <= JavaKind::boxed_double;
 }
 // The primitive type of a boxed one; other kinds are returned as they are.
-Kind unboxed(Kind kind);
+JavaKind unboxed(JavaKind kind);
 // The boxed type of a primitive one; other kinds are returned as they are.
-Kind boxed(Kind kind);
+JavaKind boxed(JavaKind kind);
 // True for primitive numbers, including char.
-constexpr bool is_numeric(Kind kind) {
-  return kind >= Kind::byte_ && kind <= Kind::double_;
+constexpr bool is_numeric(JavaKind kind) {
+  return kind >= JavaKind::byte_ && kind <= JavaKind::double_;
 }
-constexpr bool is_integral(Kind kind) {
-  return kind >= Kind::byte_ && kind <= Kind::long_;
+constexpr bool is_integral(JavaKind kind) {
+  return kind >= JavaKind::byte_ && kind <= JavaKind::long_;
 }
 // True if every value of the primitive type `from` is implicitly converted to the primitive type `to`.
-bool widens(Kind from, Kind to);
+bool widens(JavaKind from, JavaKind to);
 // The type in which Java calculates with two numbers. REQUIRES: is_numeric().
-Kind promoted(Kind left, Kind right);
+JavaKind promoted(JavaKind left, JavaKind right);
 
 // The Java type of a CQL type. Parameters and results of functions that are not called with nulls are primitive.
 Type java_type(const types::TypePtr& cql, bool is_primitive);

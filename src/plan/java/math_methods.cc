@@ -1,12 +1,14 @@
 // java.lang.Math. sin, cos, tan, exp, log, log10 and pow have the results of the C library, which are within Java's rules: an error
 // of less than one unit in the last place. Functions whose results often differ from those of Cassandra's Java are not supported.
+#include "plan/java/math_methods.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
+#include "plan/java/conversions.h"
 #include "plan/java/methods.h"
-#include "plan/java/operators.h"
 
 namespace sibyl::plan::java {
 namespace {
@@ -57,12 +59,12 @@ double extreme(double a, double b, bool is_max) {
   return is_max ? std::max(a, b) : std::min(a, b);
 }
 
-bool is_floating_kind(Kind kind) {
-  return kind == Kind::float_ || kind == Kind::double_;
+bool is_floating_kind(JavaKind kind) {
+  return kind == JavaKind::float_ || kind == JavaKind::double_;
 }
 
 base::Result<Node> max_or_min(std::vector<Node> arguments, bool is_max) {
-  const Kind kind = promoted(unboxed(arguments[0].type.kind), unboxed(arguments[1].type.kind));
+  const JavaKind kind = promoted(unboxed(arguments[0].type.kind), unboxed(arguments[1].type.kind));
   for (Node& argument : arguments) argument = passed(std::move(argument), kind);
   return make_call({kind, nullptr}, std::move(arguments),
                    [=](const std::vector<Value>& values) -> base::Result<Value> {
@@ -74,30 +76,30 @@ base::Result<Node> max_or_min(std::vector<Node> arguments, bool is_max) {
 }
 
 base::Result<Node> absolute(Node argument) {
-  const Kind kind = promoted(unboxed(argument.type.kind), Kind::int_);
+  const JavaKind kind = promoted(unboxed(argument.type.kind), JavaKind::int_);
   argument = passed(std::move(argument), kind);
-  return make_call(
-      {kind, nullptr}, {std::move(argument)}, [=](const std::vector<Value>& values) -> base::Result<Value> {
-        if (is_floating_kind(kind)) return of_floating(std::abs(values[0].floating));
-        // The smallest number stays negative.
-        const int64_t lowest =
-            kind == Kind::int_ ? std::numeric_limits<int32_t>::min() : std::numeric_limits<int64_t>::min();
-        const int64_t value = values[0].integer;
-        return of_integer(value == lowest || value >= 0 ? value : -value);
-      });
+  return make_call({kind, nullptr}, {std::move(argument)},
+                   [=](const std::vector<Value>& values) -> base::Result<Value> {
+                     if (is_floating_kind(kind)) return of_floating(std::abs(values[0].floating));
+                     // The smallest number stays negative.
+                     const int64_t lowest = kind == JavaKind::int_ ? std::numeric_limits<int32_t>::min()
+                                                                   : std::numeric_limits<int64_t>::min();
+                     const int64_t value = values[0].integer;
+                     return of_integer(value == lowest || value >= 0 ? value : -value);
+                   });
 }
 
 // Rounds halves up: to int for a float, to long for a double.
 base::Result<Node> rounded(Node argument) {
-  const bool is_single = unboxed(argument.type.kind) != Kind::double_;
-  Node floor = make_call({Kind::double_, nullptr},
-                         {passed(std::move(argument), is_single ? Kind::float_ : Kind::double_)},
+  const bool is_single = unboxed(argument.type.kind) != JavaKind::double_;
+  Node floor = make_call({JavaKind::double_, nullptr},
+                         {passed(std::move(argument), is_single ? JavaKind::float_ : JavaKind::double_)},
                          [](const std::vector<Value>& values) -> base::Result<Value> {
                            const double value = values[0].floating;
                            const double below = std::floor(value);
                            return of_floating(value - below >= 0.5 ? below + 1 : below);
                          });
-  return cast_number(std::move(floor), is_single ? Kind::int_ : Kind::long_);
+  return cast_number(std::move(floor), is_single ? JavaKind::int_ : JavaKind::long_);
 }
 
 }  // namespace
@@ -108,7 +110,7 @@ base::Result<Node> call_math(const std::string& method, std::vector<Node> argume
            std::all_of(arguments.begin(), arguments.end(),
                        [](const Node& argument) { return is_numeric(unboxed(argument.type.kind)); });
   };
-  const Type real{Kind::double_, nullptr};
+  const Type real{JavaKind::double_, nullptr};
   if (are(2) && (method == "max" || method == "min"))
     return max_or_min(std::move(arguments), method == "max");
   if (are(1) && method == "abs") return absolute(std::move(arguments[0]));
@@ -116,13 +118,13 @@ base::Result<Node> call_math(const std::string& method, std::vector<Node> argume
   // These two also exist for float, with a float result.
   const bool is_single = (method == "signum" || method == "copySign") &&
                          std::all_of(arguments.begin(), arguments.end(),
-                                     [](const Node& node) { return passes(node, Kind::float_); });
-  const Kind result = is_single ? Kind::float_ : Kind::double_;
+                                     [](const Node& node) { return passes(node, JavaKind::float_); });
+  const JavaKind result = is_single ? JavaKind::float_ : JavaKind::double_;
   const Unary unary_function = are(1) ? find(unary_functions, method) : nullptr;
   const Binary binary_function = are(2) ? find(binary_functions, method) : nullptr;
   if (unary_function == nullptr && binary_function == nullptr)
     return no_method("Math", method, arguments, line);
-  for (Node& argument : arguments) argument = passed(std::move(argument), Kind::double_);
+  for (Node& argument : arguments) argument = passed(std::move(argument), JavaKind::double_);
   Node call =
       make_call(real, std::move(arguments), [=](const std::vector<Value>& values) -> base::Result<Value> {
         return of_floating(unary_function != nullptr

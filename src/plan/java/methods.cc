@@ -8,8 +8,10 @@
 #include <limits>
 
 #include "plan/java/composites.h"
+#include "plan/java/conversions.h"
 #include "plan/java/lexer.h"
-#include "plan/java/operators.h"
+#include "plan/java/math_methods.h"
+#include "plan/java/string_methods.h"
 #include "plan/java/text.h"
 #include "plan/numbers/java_numbers.h"
 
@@ -18,16 +20,16 @@ namespace {
 
 struct Class {
   std::string_view name;
-  Kind kind;  // of the boxed value
+  JavaKind kind;  // of the boxed value
 };
-constexpr std::array<Class, 8> boxed_classes = {{{"Boolean", Kind::boxed_boolean},
-                                                 {"Byte", Kind::boxed_byte},
-                                                 {"Short", Kind::boxed_short},
-                                                 {"Character", Kind::boxed_char},
-                                                 {"Integer", Kind::boxed_int},
-                                                 {"Long", Kind::boxed_long},
-                                                 {"Float", Kind::boxed_float},
-                                                 {"Double", Kind::boxed_double}}};
+constexpr std::array<Class, 8> boxed_classes = {{{"Boolean", JavaKind::boxed_boolean},
+                                                 {"Byte", JavaKind::boxed_byte},
+                                                 {"Short", JavaKind::boxed_short},
+                                                 {"Character", JavaKind::boxed_char},
+                                                 {"Integer", JavaKind::boxed_int},
+                                                 {"Long", JavaKind::boxed_long},
+                                                 {"Float", JavaKind::boxed_float},
+                                                 {"Double", JavaKind::boxed_double}}};
 
 const Class* find_class(std::string_view name) {
   const auto found = std::find_if(boxed_classes.begin(), boxed_classes.end(),
@@ -37,7 +39,7 @@ const Class* find_class(std::string_view name) {
 
 Node text_node(Node argument) {
   const Type type = argument.type;
-  return make_call({Kind::string, nullptr}, {std::move(argument)},
+  return make_call({JavaKind::string, nullptr}, {std::move(argument)},
                    [type](const std::vector<Value>& values) -> base::Result<Value> {
                      SIBYL_ASSIGN(std::u16string text, text_of(type, values[0]));
                      return of_text(std::move(text));
@@ -45,34 +47,36 @@ Node text_node(Node argument) {
 }
 
 // Integer.parseInt and Long.parseLong.
-Node parse_call(Node text, Kind kind) {
+Node parse_call(Node text, JavaKind kind) {
   return make_call(
       {kind, nullptr}, {std::move(text)}, [kind](const std::vector<Value>& values) -> base::Result<Value> {
         if (values[0].is_null) return thrown("java.lang.NumberFormatException: Cannot parse null string");
         const std::string digits = to_utf8(values[0].text);
         int32_t number = 0;
         int64_t large = 0;
-        if (kind == Kind::int_ ? parse_int32(digits, number) : parse_int64(digits, large))
-          return of_integer(kind == Kind::int_ ? number : large);
+        if (kind == JavaKind::int_ ? parse_int32(digits, number) : parse_int64(digits, large))
+          return of_integer(kind == JavaKind::int_ ? number : large);
         return thrown(fmt::format("java.lang.NumberFormatException: For input string: \"{}\"", digits));
       });
 }
 
 // --- Methods of boxed values
 
-constexpr std::array<std::pair<std::string_view, Kind>, 8> value_methods = {{{"booleanValue", Kind::boolean},
-                                                                             {"byteValue", Kind::byte_},
-                                                                             {"shortValue", Kind::short_},
-                                                                             {"charValue", Kind::char_},
-                                                                             {"intValue", Kind::int_},
-                                                                             {"longValue", Kind::long_},
-                                                                             {"floatValue", Kind::float_},
-                                                                             {"doubleValue", Kind::double_}}};
+constexpr std::array<std::pair<std::string_view, JavaKind>, 8> value_methods = {
+    {{"booleanValue", JavaKind::boolean},
+     {"byteValue", JavaKind::byte_},
+     {"shortValue", JavaKind::short_},
+     {"charValue", JavaKind::char_},
+     {"intValue", JavaKind::int_},
+     {"longValue", JavaKind::long_},
+     {"floatValue", JavaKind::float_},
+     {"doubleValue", JavaKind::double_}}};
 
 // The order of Integer.compareTo and Double.compareTo: -0.0 is before 0.0, and NaN is last.
-int64_t order_of(Kind kind, const Value& left, const Value& right) {
-  if (kind == Kind::byte_ || kind == Kind::short_ || kind == Kind::char_) return left.integer - right.integer;
-  if (kind != Kind::float_ && kind != Kind::double_)
+int64_t order_of(JavaKind kind, const Value& left, const Value& right) {
+  if (kind == JavaKind::byte_ || kind == JavaKind::short_ || kind == JavaKind::char_)
+    return left.integer - right.integer;
+  if (kind != JavaKind::float_ && kind != JavaKind::double_)
     return left.integer < right.integer ? -1 : left.integer > right.integer;
   const double a = left.floating;
   const double b = right.floating;
@@ -82,7 +86,7 @@ int64_t order_of(Kind kind, const Value& left, const Value& right) {
   return rank(a) < rank(b) ? -1 : rank(a) > rank(b);
 }
 
-std::string call_text(Kind kind, const std::string& method, std::string_view parameters = "") {
+std::string call_text(JavaKind kind, const std::string& method, std::string_view parameters = "") {
   return fmt::format("java.lang.{}.{}({})", name_of({kind, nullptr}), method, parameters);
 }
 
@@ -99,21 +103,21 @@ Node object_value(Node object, const std::string& call) {
 }
 
 base::Result<Node> call_boxed(Node object, const std::string& method, std::vector<Node> arguments, int line) {
-  const Kind kind = object.type.kind;
-  const Kind primitive = unboxed(kind);
+  const JavaKind kind = object.type.kind;
+  const JavaKind primitive = unboxed(kind);
   const std::string owner = name_of(object.type);
   if (arguments.empty()) {
     if (method == "toString") return text_node(object_value(std::move(object), call_text(kind, method)));
     const auto found = std::find_if(value_methods.begin(), value_methods.end(),
                                     [&](const auto& entry) { return entry.first == method; });
     if (found != value_methods.end() &&
-        (found->second == primitive || (is_numeric(primitive) && primitive != Kind::char_ &&
-                                        is_numeric(found->second) && found->second != Kind::char_)))
+        (found->second == primitive || (is_numeric(primitive) && primitive != JavaKind::char_ &&
+                                        is_numeric(found->second) && found->second != JavaKind::char_)))
       return cast_number(object_value(std::move(object), call_text(kind, method)), found->second);
-    if ((primitive == Kind::double_ || primitive == Kind::float_) &&
+    if ((primitive == JavaKind::double_ || primitive == JavaKind::float_) &&
         (method == "isNaN" || method == "isInfinite"))
       return make_call(
-          {Kind::boolean, nullptr}, {object_value(std::move(object), call_text(kind, method))},
+          {JavaKind::boolean, nullptr}, {object_value(std::move(object), call_text(kind, method))},
           [is_nan = method == "isNaN"](const std::vector<Value>& values) -> base::Result<Value> {
             return of_integer(is_nan ? std::isnan(values[0].floating) : std::isinf(values[0].floating));
           });
@@ -121,7 +125,7 @@ base::Result<Node> call_boxed(Node object, const std::string& method, std::vecto
   if (arguments.size() == 1 && unboxed(arguments[0].type.kind) == primitive) {
     if (method == "compareTo") {
       Node left = object_value(std::move(object), call_text(kind, method, "java.lang." + owner));
-      return make_call({Kind::int_, nullptr}, {std::move(left), as_primitive(std::move(arguments[0]))},
+      return make_call({JavaKind::int_, nullptr}, {std::move(left), as_primitive(std::move(arguments[0]))},
                        [primitive](const std::vector<Value>& values) -> base::Result<Value> {
                          return of_integer(order_of(primitive, values[0], values[1]));
                        });
@@ -129,7 +133,7 @@ base::Result<Node> call_boxed(Node object, const std::string& method, std::vecto
     if (method == "equals") {
       Node left = object_value(std::move(object), call_text(kind, method, "Object"));
       return make_call(
-          {Kind::boolean, nullptr}, {std::move(left), std::move(arguments[0])},
+          {JavaKind::boolean, nullptr}, {std::move(left), std::move(arguments[0])},
           [primitive](const std::vector<Value>& values) -> base::Result<Value> {
             return of_integer(!values[1].is_null && order_of(primitive, values[0], values[1]) == 0);
           });
@@ -151,11 +155,11 @@ std::unexpected<base::Error> no_method(const std::string& owner, const std::stri
   return refused(line, fmt::format("{}.{}({}) is not supported", owner, method, fmt::join(types, ", ")));
 }
 
-bool passes(const Node& argument, Kind parameter) {
+bool passes(const Node& argument, JavaKind parameter) {
   return widens(unboxed(argument.type.kind), parameter);
 }
 
-Node passed(Node argument, Kind parameter) {
+Node passed(Node argument, JavaKind parameter) {
   return cast_number(as_primitive(std::move(argument)), parameter);
 }
 
@@ -164,27 +168,28 @@ base::Result<Node> call_static(const std::string& class_name, const std::string&
   if (class_name == "Math") return call_math(method, std::move(arguments), line);
   const bool is_one = arguments.size() == 1;
   if (class_name == "String") {
-    if (is_one && method == "valueOf" && has_text(arguments[0].type) && arguments[0].type.kind != Kind::null)
+    if (is_one && method == "valueOf" && has_text(arguments[0].type) &&
+        arguments[0].type.kind != JavaKind::null)
       return text_node(std::move(arguments[0]));
     return no_method(class_name, method, arguments, line);
   }
-  const Kind kind = find_class(class_name)->kind;
+  const JavaKind kind = find_class(class_name)->kind;
   const bool fits = is_one && passes(arguments[0], unboxed(kind));
   if (fits && method == "valueOf")
     return assigned(passed(std::move(arguments[0]), unboxed(kind)), {kind, nullptr}, line);
   if (fits && method == "toString") return text_node(passed(std::move(arguments[0]), unboxed(kind)));
-  if (fits && (kind == Kind::boxed_double || kind == Kind::boxed_float) && method == "isNaN")
+  if (fits && (kind == JavaKind::boxed_double || kind == JavaKind::boxed_float) && method == "isNaN")
     return call_boxed(passed(std::move(arguments[0]), unboxed(kind)), method, {}, line);
-  const bool is_text = is_one && arguments[0].type.kind == Kind::string;
-  if (is_text && ((kind == Kind::boxed_int && method == "parseInt") ||
-                  (kind == Kind::boxed_long && method == "parseLong")))
+  const bool is_text = is_one && arguments[0].type.kind == JavaKind::string;
+  if (is_text && ((kind == JavaKind::boxed_int && method == "parseInt") ||
+                  (kind == JavaKind::boxed_long && method == "parseLong")))
     return parse_call(std::move(arguments[0]), unboxed(kind));
-  if (is_text && method == "valueOf" && (kind == Kind::boxed_int || kind == Kind::boxed_long))
+  if (is_text && method == "valueOf" && (kind == JavaKind::boxed_int || kind == JavaKind::boxed_long))
     return assigned(parse_call(std::move(arguments[0]), unboxed(kind)), {kind, nullptr}, line);
   if (arguments.size() == 2 && method == "compare" && passes(arguments[0], unboxed(kind)) &&
       passes(arguments[1], unboxed(kind))) {
     for (Node& argument : arguments) argument = passed(std::move(argument), unboxed(kind));
-    return make_call({Kind::int_, nullptr}, std::move(arguments),
+    return make_call({JavaKind::int_, nullptr}, std::move(arguments),
                      [kind](const std::vector<Value>& values) -> base::Result<Value> {
                        return of_integer(order_of(unboxed(kind), values[0], values[1]));
                      });
@@ -195,30 +200,31 @@ base::Result<Node> call_static(const std::string& class_name, const std::string&
 base::Result<Node> constant_of(const std::string& class_name, const std::string& name, int line) {
   struct Constant {
     std::string_view class_name, name;
-    Kind kind;
+    JavaKind kind;
     double floating;
     int64_t integer;
   };
   using Int = std::numeric_limits<int32_t>;
   using Long = std::numeric_limits<int64_t>;
   using Double = std::numeric_limits<double>;
-  static const Constant constants[] = {{"Integer", "MAX_VALUE", Kind::int_, 0, Int::max()},
-                                       {"Integer", "MIN_VALUE", Kind::int_, 0, Int::min()},
-                                       {"Long", "MAX_VALUE", Kind::long_, 0, Long::max()},
-                                       {"Long", "MIN_VALUE", Kind::long_, 0, Long::min()},
-                                       {"Short", "MAX_VALUE", Kind::short_, 0, 32767},
-                                       {"Short", "MIN_VALUE", Kind::short_, 0, -32768},
-                                       {"Byte", "MAX_VALUE", Kind::byte_, 0, 127},
-                                       {"Byte", "MIN_VALUE", Kind::byte_, 0, -128},
-                                       {"Double", "MAX_VALUE", Kind::double_, Double::max(), 0},
-                                       {"Double", "MIN_VALUE", Kind::double_, Double::denorm_min(), 0},
-                                       {"Double", "NaN", Kind::double_, Double::quiet_NaN(), 0},
-                                       {"Double", "POSITIVE_INFINITY", Kind::double_, Double::infinity(), 0},
-                                       {"Double", "NEGATIVE_INFINITY", Kind::double_, -Double::infinity(), 0},
-                                       {"Math", "PI", Kind::double_, 3.141592653589793, 0},
-                                       {"Math", "E", Kind::double_, 2.718281828459045, 0},
-                                       {"Boolean", "TRUE", Kind::boxed_boolean, 0, 1},
-                                       {"Boolean", "FALSE", Kind::boxed_boolean, 0, 0}};
+  static const Constant constants[] = {
+      {"Integer", "MAX_VALUE", JavaKind::int_, 0, Int::max()},
+      {"Integer", "MIN_VALUE", JavaKind::int_, 0, Int::min()},
+      {"Long", "MAX_VALUE", JavaKind::long_, 0, Long::max()},
+      {"Long", "MIN_VALUE", JavaKind::long_, 0, Long::min()},
+      {"Short", "MAX_VALUE", JavaKind::short_, 0, 32767},
+      {"Short", "MIN_VALUE", JavaKind::short_, 0, -32768},
+      {"Byte", "MAX_VALUE", JavaKind::byte_, 0, 127},
+      {"Byte", "MIN_VALUE", JavaKind::byte_, 0, -128},
+      {"Double", "MAX_VALUE", JavaKind::double_, Double::max(), 0},
+      {"Double", "MIN_VALUE", JavaKind::double_, Double::denorm_min(), 0},
+      {"Double", "NaN", JavaKind::double_, Double::quiet_NaN(), 0},
+      {"Double", "POSITIVE_INFINITY", JavaKind::double_, Double::infinity(), 0},
+      {"Double", "NEGATIVE_INFINITY", JavaKind::double_, -Double::infinity(), 0},
+      {"Math", "PI", JavaKind::double_, 3.141592653589793, 0},
+      {"Math", "E", JavaKind::double_, 2.718281828459045, 0},
+      {"Boolean", "TRUE", JavaKind::boxed_boolean, 0, 1},
+      {"Boolean", "FALSE", JavaKind::boxed_boolean, 0, 0}};
   for (const Constant& constant : constants)
     if (constant.class_name == class_name && constant.name == name) {
       Value value = of_integer(constant.integer);
@@ -233,7 +239,8 @@ base::Result<Node> call_method(Node object, const std::string& method, std::vect
   const Type type = object.type;
   if (is_primitive(type.kind))
     return refused(line, fmt::format("Cannot invoke {}() on the primitive type {}", method, name_of(type)));
-  if (type.kind == Kind::string) return call_string(std::move(object), method, std::move(arguments), line);
+  if (type.kind == JavaKind::string)
+    return call_string(std::move(object), method, std::move(arguments), line);
   if (is_boxed(type.kind)) return call_boxed(std::move(object), method, std::move(arguments), line);
   if (is_composite(type)) return get_component(std::move(object), method, std::move(arguments), line);
   return no_method(name_of(type), method, arguments, line);

@@ -22,16 +22,13 @@ base::Result<Node> call_method(Node object, const std::string& method, std::vect
 
 // --- Parts
 
-base::Result<Node> call_math(const std::string& method, std::vector<Node> arguments, int line);
-base::Result<Node> call_string(Node object, const std::string& method, std::vector<Node> arguments, int line);
-
 // The error for a method, or for its arguments, that are not supported: `Math.random() is not supported`.
 std::unexpected<base::Error> no_method(const std::string& owner, const std::string& method,
                                        const std::vector<Node>& arguments, int line);
 // True if the argument can be passed for a parameter of this primitive type without a cast.
-bool passes(const Node& argument, Kind parameter);
+bool passes(const Node& argument, JavaKind parameter);
 // The argument's value as that type. REQUIRES: passes().
-Node passed(Node argument, Kind parameter);
+Node passed(Node argument, JavaKind parameter);
 
 // A call that evaluates all arguments in their order, and then `combine`.
 template <typename Combine>

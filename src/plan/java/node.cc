@@ -36,8 +36,8 @@ std::unexpected<base::Error> null_pointer(const Node& node, const std::string& c
 
 Node make_constant(Type type, Value value) {
   Node node;
-  if (type.kind >= Kind::byte_ && type.kind <= Kind::int_) node.constant = value.integer;
-  if (type.kind == Kind::string) node.literal = to_utf8(value.text);
+  if (type.kind >= JavaKind::byte_ && type.kind <= JavaKind::int_) node.constant = value.integer;
+  if (type.kind == JavaKind::string) node.literal = to_utf8(value.text);
   node.type = std::move(type);
   node.evaluate = [value = std::move(value)](Frame&) -> base::Result<Value> { return value; };
   return node;

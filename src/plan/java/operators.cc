@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "plan/java/conversions.h"
 #include "plan/java/lexer.h"
 
 namespace sibyl::plan::java {
@@ -19,18 +20,18 @@ bool is_number(const Node& node) {
   return is_numeric(unboxed(node.type.kind));
 }
 bool is_truth(const Node& node) {
-  return unboxed(node.type.kind) == Kind::boolean;
+  return unboxed(node.type.kind) == JavaKind::boolean;
 }
 
 // --- Operators of two primitives of the same type. Integers wrap.
 
 using Operate = base::Result<Value> (*)(const Value& left, const Value& right);
 
-int64_t wrapped(uint64_t value, Kind kind) {
-  return kind == Kind::int_ ? static_cast<int32_t>(value) : static_cast<int64_t>(value);
+int64_t wrapped(uint64_t value, JavaKind kind) {
+  return kind == JavaKind::int_ ? static_cast<int32_t>(value) : static_cast<int64_t>(value);
 }
 
-base::Result<int64_t> calculate(char op, int64_t left, int64_t right, Kind kind) {
+base::Result<int64_t> calculate(char op, int64_t left, int64_t right, JavaKind kind) {
   const auto a = static_cast<uint64_t>(left);
   const auto b = static_cast<uint64_t>(right);
   switch (op) {
@@ -85,19 +86,19 @@ Node combined(Type type, Node left, Node right, Combine combine) {
 }
 
 Node arithmetic(char op, Node left, Node right) {
-  const Kind kind = promoted(unboxed(left.type.kind), unboxed(right.type.kind));
+  const JavaKind kind = promoted(unboxed(left.type.kind), unboxed(right.type.kind));
   left = cast_number(as_primitive(std::move(left)), kind);
   right = cast_number(as_primitive(std::move(right)), kind);
   std::optional<int64_t> constant;
-  if (left.constant && right.constant && kind == Kind::int_)
+  if (left.constant && right.constant && kind == JavaKind::int_)
     if (const auto known = calculate(op, *left.constant, *right.constant, kind)) constant = *known;
   Node out;
-  if (kind == Kind::float_ || kind == Kind::double_) {
+  if (kind == JavaKind::float_ || kind == JavaKind::double_) {
     // A float operation in double, rounded once more, has the float result.
     out = combined({kind, nullptr}, std::move(left), std::move(right),
                    [op, kind](const Value& a, const Value& b) -> base::Result<Value> {
                      const double result = calculate(op, a.floating, b.floating);
-                     return of_floating(kind == Kind::float_ ? static_cast<float>(result) : result);
+                     return of_floating(kind == JavaKind::float_ ? static_cast<float>(result) : result);
                    });
   } else {
     out = combined({kind, nullptr}, std::move(left), std::move(right),
@@ -111,14 +112,14 @@ Node arithmetic(char op, Node left, Node right) {
 }
 
 Node shift(std::string_view op, Node left, Node right) {
-  const Kind kind = promoted(unboxed(left.type.kind), Kind::int_);
+  const JavaKind kind = promoted(unboxed(left.type.kind), JavaKind::int_);
   left = cast_number(as_primitive(std::move(left)), kind);
-  right = cast_number(as_primitive(std::move(right)), promoted(unboxed(right.type.kind), Kind::int_));
+  right = cast_number(as_primitive(std::move(right)), promoted(unboxed(right.type.kind), JavaKind::int_));
   const bool is_left = op == "<<";
   const bool is_unsigned = op == ">>>";
   return combined({kind, nullptr}, std::move(left), std::move(right),
                   [=](const Value& a, const Value& b) -> base::Result<Value> {
-                    const bool is_int = kind == Kind::int_;
+                    const bool is_int = kind == JavaKind::int_;
                     const auto by = static_cast<unsigned>(b.integer & (is_int ? 31 : 63));
                     const auto bits = static_cast<uint64_t>(a.integer);
                     if (is_left) return of_integer(wrapped(bits << by, kind));
@@ -130,7 +131,7 @@ Node shift(std::string_view op, Node left, Node right) {
 Node concatenation(Node left, Node right) {
   const Type left_type = left.type;
   const Type right_type = right.type;
-  return combined({Kind::string, nullptr}, std::move(left), std::move(right),
+  return combined({JavaKind::string, nullptr}, std::move(left), std::move(right),
                   [=](const Value& a, const Value& b) -> base::Result<Value> {
                     SIBYL_ASSIGN(std::u16string text, text_of(left_type, a));
                     SIBYL_ASSIGN(const std::u16string more, text_of(right_type, b));
@@ -150,11 +151,11 @@ bool compare(std::string_view op, Number left, Number right) {
 }
 
 Node number_comparison(std::string_view op, Node left, Node right) {
-  const Kind kind = promoted(unboxed(left.type.kind), unboxed(right.type.kind));
+  const JavaKind kind = promoted(unboxed(left.type.kind), unboxed(right.type.kind));
   left = cast_number(as_primitive(std::move(left)), kind);
   right = cast_number(as_primitive(std::move(right)), kind);
-  const bool is_floating = kind == Kind::float_ || kind == Kind::double_;
-  return combined({Kind::boolean, nullptr}, std::move(left), std::move(right),
+  const bool is_floating = kind == JavaKind::float_ || kind == JavaKind::double_;
+  return combined({JavaKind::boolean, nullptr}, std::move(left), std::move(right),
                   [op = std::string(op), is_floating](const Value& a, const Value& b) -> base::Result<Value> {
                     return of_integer(is_floating ? compare(op, a.floating, b.floating)
                                                   : compare(op, a.integer, b.integer));
@@ -168,15 +169,16 @@ base::Result<Node> equality(std::string_view op, Node left, Node right, int line
     return number_comparison(op, std::move(left), std::move(right));
   const bool wanted = op == "==";
   if (one_is_primitive && is_truth(left) && is_truth(right))
-    return combined({Kind::boolean, nullptr}, as_primitive(std::move(left)), as_primitive(std::move(right)),
+    return combined({JavaKind::boolean, nullptr}, as_primitive(std::move(left)),
+                    as_primitive(std::move(right)),
                     [wanted](const Value& a, const Value& b) -> base::Result<Value> {
                       return of_integer((a.integer == b.integer) == wanted);
                     });
   if (one_is_primitive) return undefined(op, left, right, line);
-  if (left.type.kind != Kind::null && right.type.kind != Kind::null)
+  if (left.type.kind != JavaKind::null && right.type.kind != JavaKind::null)
     return refused(
         line, fmt::format("'{}' of two objects is not supported: it compares references. Use equals()", op));
-  return combined({Kind::boolean, nullptr}, std::move(left), std::move(right),
+  return combined({JavaKind::boolean, nullptr}, std::move(left), std::move(right),
                   [wanted](const Value& a, const Value& b) -> base::Result<Value> {
                     return of_integer((a.is_null && b.is_null) == wanted);
                   });
@@ -188,7 +190,7 @@ Node logic(std::string_view op, Node left, Node right) {
   const bool is_and = op[0] == '&';
   const bool is_short = op.size() == 2;
   Node out;
-  out.type = {Kind::boolean, nullptr};
+  out.type = {JavaKind::boolean, nullptr};
   out.evaluate = [left = as_primitive(std::move(left)), right = as_primitive(std::move(right)), is_and,
                   is_short, is_xor = op == "^"](Frame& frame) -> base::Result<Value> {
     SIBYL_ASSIGN(const Value first, left.evaluate(frame));
@@ -209,18 +211,18 @@ base::Result<Node> unary(std::string_view op, Node operand, int line) {
   };
   if (op == "!") {
     if (!is_truth(operand)) return undefined_for();
-    return logic("^", std::move(operand), make_constant({Kind::boolean, nullptr}, of_integer(1)));
+    return logic("^", std::move(operand), make_constant({JavaKind::boolean, nullptr}, of_integer(1)));
   }
   if (!is_number(operand)) return undefined_for();
-  const Kind kind = promoted(unboxed(operand.type.kind), Kind::int_);
+  const JavaKind kind = promoted(unboxed(operand.type.kind), JavaKind::int_);
   if (op == "~") {
     if (!is_integral(kind)) return undefined_for();
-    return arithmetic('^', std::move(operand), make_constant({Kind::int_, nullptr}, of_integer(-1)));
+    return arithmetic('^', std::move(operand), make_constant({JavaKind::int_, nullptr}, of_integer(-1)));
   }
   operand = cast_number(as_primitive(std::move(operand)), kind);
   if (op == "+") return operand;
   if (is_integral(kind))
-    return arithmetic('-', make_constant({Kind::int_, nullptr}, of_integer(0)), std::move(operand));
+    return arithmetic('-', make_constant({JavaKind::int_, nullptr}, of_integer(0)), std::move(operand));
   Node out;
   out.type = operand.type;
   out.evaluate = [operand = std::move(operand)](Frame& frame) -> base::Result<Value> {
@@ -234,7 +236,7 @@ base::Result<Node> binary(std::string_view op, Node left, Node right, int line) 
   const bool are_numbers = is_number(left) && is_number(right);
   const bool are_integral =
       are_numbers && is_integral(unboxed(left.type.kind)) && is_integral(unboxed(right.type.kind));
-  if (op == "+" && (left.type.kind == Kind::string || right.type.kind == Kind::string)) {
+  if (op == "+" && (left.type.kind == JavaKind::string || right.type.kind == JavaKind::string)) {
     for (const Node* node : {&left, &right})
       if (!has_text(node->type))
         return refused(line,
@@ -262,25 +264,26 @@ base::Result<Node> binary(std::string_view op, Node left, Node right, int line) 
 
 namespace {
 
-// The type of `c ? yes : no`, by Java's table. Kind::other: it is not supported.
+// The type of `c ? yes : no`, by Java's table. JavaKind::other: it is not supported.
 base::Result<Type> conditional_type(const Node& yes, const Node& no, int line) {
   if (yes.type == no.type) return yes.type;
-  const Kind left = yes.type.kind;
-  const Kind right = no.type.kind;
-  if (left == Kind::null) return Type{boxed(right), no.type.cql};
-  if (right == Kind::null) return Type{boxed(left), yes.type.cql};
-  const Kind a = unboxed(left);
-  const Kind b = unboxed(right);
+  const JavaKind left = yes.type.kind;
+  const JavaKind right = no.type.kind;
+  if (left == JavaKind::null) return Type{boxed(right), no.type.cql};
+  if (right == JavaKind::null) return Type{boxed(left), yes.type.cql};
+  const JavaKind a = unboxed(left);
+  const JavaKind b = unboxed(right);
   if (a == b && is_primitive(a)) return Type{a, nullptr};
   if (is_numeric(a) && is_numeric(b)) {
-    const auto fits_in = [](const Node& constant, Kind kind) {
-      return constant.type.kind == Kind::int_ && constant.constant && kind < Kind::int_ &&
+    const auto fits_in = [](const Node& constant, JavaKind kind) {
+      return constant.type.kind == JavaKind::int_ && constant.constant && kind < JavaKind::int_ &&
              cast_number(constant, kind).constant == constant.constant;
     };
     if (fits_in(no, a)) return Type{a, nullptr};
     if (fits_in(yes, b)) return Type{b, nullptr};
-    const bool are_small = (a == Kind::byte_ && b == Kind::short_) || (a == Kind::short_ && b == Kind::byte_);
-    return Type{are_small ? Kind::short_ : promoted(a, b), nullptr};
+    const bool are_small =
+        (a == JavaKind::byte_ && b == JavaKind::short_) || (a == JavaKind::short_ && b == JavaKind::byte_);
+    return Type{are_small ? JavaKind::short_ : promoted(a, b), nullptr};
   }
   return refused(line,
                  fmt::format("'?:' of {} and {} is not supported", name_of(yes.type), name_of(no.type)));

@@ -1,4 +1,4 @@
-// Conversions and operators with Java's rules: promotion, boxing, wrapping and evaluation order. Internal to src/plan/java.
+// Operators with Java's rules: promotion, wrapping and evaluation order. Internal to src/plan/java.
 #pragma once
 
 #include <string_view>
@@ -8,23 +8,8 @@
 
 namespace sibyl::plan::java {
 
-// The value as Java's implicit conversion in an assignment or a return gives it: widening, boxing, unboxing, and narrowing of
-// constants.
-base::Result<Node> assigned(Node node, const Type& to, int line);
-// The value of a number or boolean as a primitive. REQUIRES: unboxed(node.type.kind) is primitive.
-Node as_primitive(Node node);
-// The value of a primitive number in another numeric type, as a cast.
-Node cast_number(Node node, Kind to);
-// `(type) node`
-base::Result<Node> cast(Node node, const Type& to, int line);
-
 base::Result<Node> unary(std::string_view op, Node operand, int line);
 base::Result<Node> binary(std::string_view op, Node left, Node right, int line);
 base::Result<Node> conditional(Node condition, Node yes, Node no, int line);
-
-// As Java writes a value into a text.
-base::Result<std::u16string> text_of(const Type& type, const Value& value);
-// True if text_of() supports the type.
-bool has_text(const Type& type);
 
 }  // namespace sibyl::plan::java

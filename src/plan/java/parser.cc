@@ -6,6 +6,7 @@
 #include <array>
 
 #include "plan/java/composites.h"
+#include "plan/java/conversions.h"
 #include "plan/java/expressions.h"
 #include "plan/java/lexer.h"
 #include "plan/java/operators.h"
@@ -98,7 +99,7 @@ class StatementReader {
     SIBYL_TRY(reader_.expect("("));
     SIBYL_ASSIGN(Node condition, reader_.expression());
     SIBYL_TRY(reader_.expect(")"));
-    SIBYL_ASSIGN(statement.node, assigned(std::move(condition), {Kind::boolean, nullptr}, line));
+    SIBYL_ASSIGN(statement.node, assigned(std::move(condition), {JavaKind::boolean, nullptr}, line));
     SIBYL_ASSIGN(Statement yes, read_statement(false));
     statement.parts.push_back(std::move(yes));
     if (!reader_.accept("else")) return statement;
@@ -119,7 +120,7 @@ class StatementReader {
     SIBYL_TRY(reader_.expect("("));
     if (!reader_.peek().is(")")) {
       SIBYL_ASSIGN(Node message, reader_.expression());
-      if (message.type.kind != Kind::string)
+      if (message.type.kind != JavaKind::string)
         return refused(name.line, "a message that is not a String is not supported");
       statement.node = std::move(message);
       statement.has_message = true;
@@ -162,6 +163,9 @@ class StatementReader {
   // `a = 1;` and `a += 1;`
   base::Result<Statement> assign(size_t slot) {
     if (reader_.peek(1).is(".") && is_composite(reader_.variables()[slot].type)) return set_part(slot);
+    if (reader_.peek(1).is("."))
+      return refused(reader_.peek().line, fmt::format("the statement {}.{}() is not supported",
+                                                      reader_.peek().text, reader_.peek(2).text));
     static constexpr std::array<std::string_view, 11> compound = {
         "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", ">>>="};
     const Token name = reader_.next();

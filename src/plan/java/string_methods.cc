@@ -1,12 +1,14 @@
 // java.lang.String. Positions count UTF-16 units.
+#include "plan/java/string_methods.h"
+
 #include <fmt/format.h>
 #include <unicode/locid.h>
 #include <unicode/unistr.h>
 
 #include <algorithm>
 
+#include "plan/java/conversions.h"
 #include "plan/java/methods.h"
-#include "plan/java/operators.h"
 
 namespace sibyl::plan::java {
 namespace {
@@ -17,7 +19,7 @@ using Method = base::Result<Value> (*)(const Values& values);
 // The parameters of a method: s a String, i an int, c a char, o a String that may be null.
 struct StringMethod {
   std::string_view name, parameters;
-  Kind result;
+  JavaKind result;
   Method call;
 };
 
@@ -116,56 +118,59 @@ std::u16string unit_text(const Value& value) {
 }
 
 const StringMethod methods[] = {
-    {"length", "", Kind::int_,
+    {"length", "", JavaKind::int_,
      [](const Values& v) -> base::Result<Value> {
        return of_integer(static_cast<int64_t>(v[0].text.size()));
      }},
-    {"isEmpty", "", Kind::boolean, [](const Values& v) { return truth(v[0].text.empty()); }},
-    {"toString", "", Kind::string, [](const Values& v) -> base::Result<Value> { return v[0]; }},
-    {"charAt", "i", Kind::char_, char_at},
-    {"substring", "i", Kind::string,
+    {"isEmpty", "", JavaKind::boolean, [](const Values& v) { return truth(v[0].text.empty()); }},
+    {"toString", "", JavaKind::string, [](const Values& v) -> base::Result<Value> { return v[0]; }},
+    {"charAt", "i", JavaKind::char_, char_at},
+    {"substring", "i", JavaKind::string,
      [](const Values& v) {
        return substring(v[0].text, v[1].integer, static_cast<int64_t>(v[0].text.size()));
      }},
-    {"substring", "ii", Kind::string,
+    {"substring", "ii", JavaKind::string,
      [](const Values& v) { return substring(v[0].text, v[1].integer, v[2].integer); }},
-    {"concat", "s", Kind::string, [](const Values& v) { return checked_text(v[0].text + v[1].text); }},
-    {"contains", "s", Kind::boolean,
+    {"concat", "s", JavaKind::string, [](const Values& v) { return checked_text(v[0].text + v[1].text); }},
+    {"contains", "s", JavaKind::boolean,
      [](const Values& v) { return truth(v[0].text.find(v[1].text) != std::u16string::npos); }},
-    {"startsWith", "s", Kind::boolean,
+    {"startsWith", "s", JavaKind::boolean,
      [](const Values& v) { return truth(v[0].text.starts_with(v[1].text)); }},
-    {"endsWith", "s", Kind::boolean, [](const Values& v) { return truth(v[0].text.ends_with(v[1].text)); }},
-    {"indexOf", "s", Kind::int_, [](const Values& v) { return position(v[0].text.find(v[1].text)); }},
-    {"indexOf", "c", Kind::int_, [](const Values& v) { return position(v[0].text.find(unit_text(v[1]))); }},
-    {"lastIndexOf", "s", Kind::int_, [](const Values& v) { return position(v[0].text.rfind(v[1].text)); }},
-    {"lastIndexOf", "c", Kind::int_,
+    {"endsWith", "s", JavaKind::boolean,
+     [](const Values& v) { return truth(v[0].text.ends_with(v[1].text)); }},
+    {"indexOf", "s", JavaKind::int_, [](const Values& v) { return position(v[0].text.find(v[1].text)); }},
+    {"indexOf", "c", JavaKind::int_,
+     [](const Values& v) { return position(v[0].text.find(unit_text(v[1]))); }},
+    {"lastIndexOf", "s", JavaKind::int_,
+     [](const Values& v) { return position(v[0].text.rfind(v[1].text)); }},
+    {"lastIndexOf", "c", JavaKind::int_,
      [](const Values& v) { return position(v[0].text.rfind(unit_text(v[1]))); }},
-    {"equals", "o", Kind::boolean,
+    {"equals", "o", JavaKind::boolean,
      [](const Values& v) { return truth(!v[1].is_null && v[0].text == v[1].text); }},
-    {"compareTo", "s", Kind::int_,
+    {"compareTo", "s", JavaKind::int_,
      [](const Values& v) -> base::Result<Value> { return of_integer(compared(v[0].text, v[1].text)); }},
-    {"trim", "", Kind::string,
+    {"trim", "", JavaKind::string,
      [](const Values& v) -> base::Result<Value> { return of_text(trimmed(v[0].text)); }},
-    {"toUpperCase", "", Kind::string,
+    {"toUpperCase", "", JavaKind::string,
      [](const Values& v) { return plain(unicode(v[0].text).toUpper(icu::Locale::getRoot())); }},
-    {"toLowerCase", "", Kind::string,
+    {"toLowerCase", "", JavaKind::string,
      [](const Values& v) { return plain(unicode(v[0].text).toLower(icu::Locale::getRoot())); }},
-    {"replace", "cc", Kind::string,
+    {"replace", "cc", JavaKind::string,
      [](const Values& v) { return replaced(v[0].text, unit_text(v[1]), unit_text(v[2])); }},
-    {"replace", "ss", Kind::string,
+    {"replace", "ss", JavaKind::string,
      [](const Values& v) { return replaced(v[0].text, v[1].text, v[2].text); }},
-    {"repeat", "i", Kind::string, repeated},
+    {"repeat", "i", JavaKind::string, repeated},
 };
 
 bool accepts(const StringMethod& method, const std::vector<Node>& arguments) {
   if (method.parameters.size() != arguments.size()) return false;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const char parameter = method.parameters[i];
-    const Kind kind = arguments[i].type.kind;
-    const bool is_text = kind == Kind::string || (parameter == 'o' && kind == Kind::null);
+    const JavaKind kind = arguments[i].type.kind;
+    const bool is_text = kind == JavaKind::string || (parameter == 'o' && kind == JavaKind::null);
     if (parameter == 's' || parameter == 'o'
             ? !is_text
-            : !passes(arguments[i], parameter == 'c' ? Kind::char_ : Kind::int_))
+            : !passes(arguments[i], parameter == 'c' ? JavaKind::char_ : JavaKind::int_))
       return false;
   }
   return true;
@@ -211,7 +216,7 @@ base::Result<Node> call_string(Node object, const std::string& name, std::vector
   if (found == std::end(methods)) return no_method("String", name, arguments, line);
   for (size_t i = 0; i < arguments.size(); ++i)
     if (const char parameter = found->parameters[i]; parameter == 'i' || parameter == 'c')
-      arguments[i] = passed(std::move(arguments[i]), parameter == 'c' ? Kind::char_ : Kind::int_);
+      arguments[i] = passed(std::move(arguments[i]), parameter == 'c' ? JavaKind::char_ : JavaKind::int_);
   const Node described = object;
   arguments.insert(arguments.begin(), std::move(object));
   return make_call({found->result, nullptr}, std::move(arguments),

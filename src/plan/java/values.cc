@@ -10,23 +10,23 @@ namespace sibyl::plan::java {
 
 Value read_value(const Type& type, const types::Type& cql, const types::ValueView& given) {
   Value value;
-  const bool is_text = type.kind == Kind::string;
-  value.is_null = !given.is_present() || (given.bytes.empty() && type.kind != Kind::other && !is_text);
+  const bool is_text = type.kind == JavaKind::string;
+  value.is_null = !given.is_present() || (given.bytes.empty() && type.kind != JavaKind::other && !is_text);
   if (value.is_null) return value;
   switch (unboxed(type.kind)) {
-    case Kind::boolean:
+    case JavaKind::boolean:
       value.integer = given.bytes[0] != 0;
       break;
-    case Kind::float_:
+    case JavaKind::float_:
       value.floating = types::decode_float(given.bytes);
       break;
-    case Kind::double_:
+    case JavaKind::double_:
       value.floating = types::decode_double(given.bytes);
       break;
-    case Kind::string:
+    case JavaKind::string:
       value.text = to_utf16(given.bytes);
       break;
-    case Kind::other:
+    case JavaKind::other:
       value.bytes = base::Bytes(given.bytes);
       break;
     default:
@@ -37,13 +37,13 @@ Value read_value(const Type& type, const types::Type& cql, const types::ValueVie
 
 base::Result<base::Bytes> write_value(const Type& type, const types::Type& cql, const Value& value) {
   switch (unboxed(type.kind)) {
-    case Kind::boolean:
+    case JavaKind::boolean:
       return types::encode_boolean(value.integer != 0);
-    case Kind::float_:
+    case JavaKind::float_:
       return types::encode_float(static_cast<float>(value.floating));
-    case Kind::double_:
+    case JavaKind::double_:
       return types::encode_double(value.floating);
-    case Kind::string: {
+    case JavaKind::string: {
       std::string text = to_utf8(value.text);
       const bool is_ascii =
           std::all_of(value.text.begin(), value.text.end(), [](char16_t unit) { return unit < 0x80; });
@@ -54,13 +54,13 @@ base::Result<base::Bytes> write_value(const Type& type, const types::Type& cql, 
                         text));
       return text;
     }
-    case Kind::other:
+    case JavaKind::other:
       return value.bytes;
-    case Kind::byte_:
+    case JavaKind::byte_:
       return types::encode_int8(static_cast<int8_t>(value.integer));
-    case Kind::short_:
+    case JavaKind::short_:
       return types::encode_int16(static_cast<int16_t>(value.integer));
-    case Kind::int_:
+    case JavaKind::int_:
       return types::encode_int32(static_cast<int32_t>(value.integer));
     default:
       return types::encode_int64(value.integer);
