@@ -1,4 +1,4 @@
-// java.lang.Math. sin, cos, tan, exp, log, log10 and pow have the results of the C library, which are within Java's rules: an error
+// java.lang.Math. sin, cos, tan, exp, log and pow have the results of the C library, which are within Java's rules: an error
 // of less than one unit in the last place. Functions whose results often differ from those of Cassandra's Java are not supported.
 #include "plan/java/math_methods.h"
 
@@ -32,12 +32,11 @@ struct Named {
   Function function;
 };
 
-constexpr std::array<Named<Unary>, 11> unary_functions = {{{"sin", std::sin},
+constexpr std::array<Named<Unary>, 10> unary_functions = {{{"sin", std::sin},
                                                            {"cos", std::cos},
                                                            {"tan", std::tan},
                                                            {"exp", std::exp},
                                                            {"log", std::log},
-                                                           {"log10", std::log10},
                                                            {"sqrt", std::sqrt},
                                                            {"ceil", std::ceil},
                                                            {"floor", std::floor},
