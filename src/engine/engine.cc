@@ -215,6 +215,7 @@ class Engine::Impl {
   base::Status show_cluster(const std::vector<ClusterNode>& nodes) {
     return system_tables_.show_cluster(nodes, [this] { return make_system_store(clock_); });
   }
+  const Bytes& host_id() const { return host_id_; }
   schema::SnapshotPtr schema() const { return schema_changes_.schema(); }
   storage::Store& store() { return *store_; }
   Services services() {
@@ -347,6 +348,9 @@ base::Clock& Engine::clock() {
 }
 base::Status Engine::show_cluster(const std::vector<ClusterNode>& nodes) {
   return impl_->show_cluster(nodes);
+}
+const Bytes& Engine::host_id() const {
+  return impl_->host_id();
 }
 schema::SnapshotPtr Engine::schema() const {
   return impl_->schema();

@@ -59,6 +59,8 @@ class Engine {
   // Shows the servers of the cluster that this one belongs to, in system.local and the tables of peers.
   base::Status show_cluster(const std::vector<ClusterNode>& nodes);
 
+  // As in system.local, 16 bytes.
+  const base::Bytes& host_id() const;
   schema::SnapshotPtr schema() const;
   base::Status flush();
   // Compacts the whole store. Blocks, possibly for long.

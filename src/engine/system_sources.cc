@@ -1,5 +1,8 @@
 #include "engine/system_sources.h"
 
+#include <filesystem>
+#include <system_error>
+
 #include "auth/password.h"
 #include "engine/builds/builds.h"
 #include "engine/maintenance/snapshots.h"
@@ -84,13 +87,24 @@ void install_statistics(SystemTables& tables, const Sources& of) {
 
 }  // namespace
 
+namespace {
+
+// The directory as clients with another working directory find it.
+std::string shown_directory(const Options& options) {
+  std::error_code ignored;
+  const bool is_path = options.data != ":memory:" && !options.shared;
+  const auto absolute = is_path ? std::filesystem::absolute(options.data, ignored) : std::filesystem::path();
+  return absolute.empty() ? options.data : absolute.lexically_normal().string();
+}
+
+}  // namespace
+
 std::map<std::string, std::string> shown_settings(const Options& options, const Node& node) {
   const bool periodic = options.commitlog_sync == Options::Sync::periodic;
   std::map<std::string, std::string> settings = {{"authenticator", to_string(options.auth.authenticator)},
                                                  {"authorizer", to_string(options.auth.authorizer)},
                                                  {"cluster_name", options.cluster_name},
                                                  {"commitlog_sync", periodic ? "periodic" : "group"},
-                                                 {"data_file_directories", "[" + options.data + "]"},
                                                  {"endpoint_snitch", "SimpleSnitch"},
                                                  {"native_transport_port", std::to_string(node.port)},
                                                  {"num_tokens", "1"},
@@ -98,6 +112,7 @@ std::map<std::string, std::string> shown_settings(const Options& options, const 
                                                  {"rpc_address", node.address}};
   for (auto& [name, value] : plan::settings_of(options.guardrails)) settings.emplace(name, value);
   for (const auto& [name, value] : options.settings) settings[name] = value;
+  settings["data_file_directories"] = "[" + shown_directory(options) + "]";
   // Port 0 has been replaced by the actual port.
   settings["native_transport_port"] = std::to_string(node.port);
   return settings;

@@ -202,7 +202,7 @@ struct UserType {
 };
 using UserTypePtr = std::shared_ptr<const UserType>;
 
-// A user-defined function (LANGUAGE lua).
+// A user-defined function (LANGUAGE lua or java).
 struct UserFunction {
   std::string keyspace;
   std::string name;

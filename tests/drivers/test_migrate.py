@@ -63,6 +63,7 @@ def test_every_select_answers_the_same(cassandra, own_server, tmp_path):
     done = migrate(cassandra, own_server, tmp_path)
     assert done.returncode == 1, done.stderr + done.stdout  # because of the function in Java
     assert "function moving.f(int): written in java" in done.stdout
+    assert "moving.g" not in done.stdout  # a body that Sibyl runs
     for query in QUERIES:
         expected = rows(cassandra, query)
         assert "(0 rows)" not in expected, query

@@ -10,11 +10,11 @@
 #include <set>
 #include <tuple>
 
+#include "cli/command_line/password.h"
 #include "cli/command_line/tls_flags.h"
 #include "cli/session/embedded.h"
 #include "cli/session/network.h"
 #include "cli/session/session.h"
-#include "cli/shell/password.h"
 #include "client/connection.h"
 #include "cql/parser.h"
 #include "cql/script.h"

@@ -4,7 +4,7 @@ add_library(sibyl_configuration STATIC ${configuration_sources})
 sibyl_precompile(sibyl_configuration command)
 sibyl_unity(sibyl_configuration)
 target_include_directories(sibyl_configuration PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
-target_link_libraries(sibyl_configuration PUBLIC sibyl_server PRIVATE yaml-cpp spdlog::spdlog CLI11::CLI11)
+target_link_libraries(sibyl_configuration PUBLIC sibyl_server sibyl_client PRIVATE sibyl_shell yaml-cpp spdlog::spdlog CLI11::CLI11)
 
 if(SIBYL_TESTS)
   add_executable(configuration_test cli/configuration/configuration_test.cc cli/log/log_test.cc)

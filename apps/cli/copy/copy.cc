@@ -16,12 +16,12 @@
 
 #include "base/file.h"
 #include "base/mutex.h"
+#include "cli/command_line/password.h"
 #include "cli/command_line/refuse.h"
 #include "cli/command_line/text.h"
 #include "cli/command_line/tls_flags.h"
 #include "cli/copy/kept.h"
 #include "cli/session/network.h"
-#include "cli/shell/password.h"
 #include "cli/shell/script.h"
 #include "types/identifier.h"
 #include "types/value.h"

@@ -96,7 +96,7 @@ int run(const Arguments& arguments) {
   if (!std::filesystem::exists(arguments.data))
     return refuse(exit_refused,
                   base::Error(base::ErrorCode::invalid, fmt::format("there is no data in {}", arguments.data))
-                      .with_hint("Name the data directory of the server with --data."));
+                      .with_hint("Name a running server with --host, or its data directory with --data."));
   const auto drawn = server::call_control(arguments.data, "layout", to_control(*name, arguments));
   if (drawn) return print(boost::json::parse(*drawn).as_string().c_str());
   if (drawn.error().code() != base::ErrorCode::unavailable) return refuse(exit_failed, drawn.error());
@@ -123,7 +123,7 @@ void add_layout_command(CLI::App& app) {
   command->add_option("table", arguments->table, "KEYSPACE.TABLE")->required();
   command->add_option("partition", arguments->partition,
                       "Partition key as CQL literals separated by commas (default: the first partitions)");
-  add_data_option(*command, arguments->data, "The data directory; a server may be using it");
+  add_server_data_options(*command, arguments->data, "The data directory; a server may be using it");
   command->add_option("--rows", arguments->options.max_rows, "Maximum number of rows per partition")
       ->capture_default_str();
   command->add_option("--partitions", arguments->options.max_partitions, "Maximum number of partitions")

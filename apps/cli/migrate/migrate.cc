@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/consistency.h"
+#include "cli/command_line/password.h"
 #include "cli/command_line/tls_flags.h"
 #include "cli/copy/copy.h"
 #include "cli/migrate/copier.h"
@@ -18,7 +19,6 @@
 #include "cli/migrate/schema_copier.h"
 #include "cli/migrate/verify.h"
 #include "cli/session/network.h"
-#include "cli/shell/password.h"
 
 namespace sibyl::cli::migrate {
 namespace {

@@ -43,7 +43,7 @@ int run(const std::string& command, const MaintenanceArguments& arguments) {
   if (!std::filesystem::exists(data))
     return refuse(command, exit_refused,
                   base::Error(base::ErrorCode::invalid, fmt::format("there is no data in {}", data))
-                      .with_hint("Name the directory that the server was given with --data."));
+                      .with_hint("Name a running server with --host, or its data directory with --data."));
   const auto done = server::call_control(data, command, {{"table", arguments.table}});
   if (done) return 0;
   if (done.error().code() != base::ErrorCode::unavailable) return refuse(command, exit_failed, done.error());

@@ -1,6 +1,9 @@
 // Tests of the operators' commands: configuration, status, flush and compact.
 #include <gmock/gmock.h>
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -21,6 +24,11 @@ class OperateTest : public ServeTest {
     EXPECT_TRUE(result) << result.error().text();
     Row row;
     return result && result->next(row) ? std::string(row[0].value_or("null")) : "nothing";
+  }
+  static uint16_t free_port() {
+    boost::asio::io_context context;
+    boost::asio::ip::tcp::acceptor acceptor(context, {boost::asio::ip::make_address("127.0.0.1"), 0});
+    return acceptor.local_endpoint().port();
   }
   // The address of the metrics, from the server's log.
   static std::string metrics_address(Process& server) {
@@ -99,6 +107,51 @@ TEST_F(OperateTest, StatusFlushAndCompactWorkWhileItServes) {
   EXPECT_EQ(offline.status, 0) << offline.errors;
   EXPECT_EQ(sibyl({"flush", "--data", path("none")}).status, 2);
   EXPECT_EQ(sibyl({"status", "--host", metrics}).status, 1);
+}
+
+TEST_F(OperateTest, CommandsFindAServerByItsAddress) {
+  const std::string metrics = "127.0.0.1:" + std::to_string(free_port());
+  auto server = serve(data(), {"--metrics", metrics});
+  auto connection = connect();
+  make_table(*connection);
+  run(*connection, "INSERT INTO ks.t (k, c, v) VALUES (1, 2, 'x')");
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"flush"},
+                                             {"compact", "ks.t"},
+                                             {"layout", "ks.t"},
+                                             {"snapshot", "take", "one"},
+                                             {"snapshot", "verify", "one"}}) {
+    const Outcome command = sibyl(arguments, {"--host", address()});
+    EXPECT_EQ(command.status, 0) << arguments[0] << ": " << command.errors;
+  }
+  EXPECT_THAT(sibyl({"layout", "ks.t", "--host", address()}).output, HasSubstr("| x "));
+  EXPECT_THAT(sibyl({"status", "--host", address()}).output, HasSubstr("  ks.t\n"));
+  EXPECT_EQ(sibyl({"flush", "--host", address(), "--data", data()}).status, 2);
+  const Outcome malformed = sibyl({"flush", "--host", "127.0.0.1:x"});
+  EXPECT_EQ(malformed.status, 2);
+  EXPECT_THAT(malformed.errors, HasSubstr("'127.0.0.1:x' is not an address"));
+  const Outcome nobody = sibyl({"flush", "--host", "127.0.0.1:1"});
+  EXPECT_EQ(nobody.status, 2);
+  EXPECT_THAT(nobody.errors, HasSubstr("cannot connect to 127.0.0.1:1"));
+}
+
+// A server of the same machine may use a directory that has the name of a remote server's directory.
+TEST_F(OperateTest, CommandsRefuseTheDirectoryOfAnotherServer) {
+  auto in_memory = serve(":memory:", {"--metrics", "off"});
+  const Outcome memory = sibyl({"flush", "--host", address()});
+  EXPECT_EQ(memory.status, 2);
+  EXPECT_THAT(memory.errors, HasSubstr("has no data directory"));
+  auto first = serve(data(), {"--metrics", "off"});
+  const std::string first_address = address();
+  std::filesystem::rename(data(), path("moved"));
+  const Outcome gone = sibyl({"flush", "--host", first_address});
+  EXPECT_EQ(gone.status, 2);
+  EXPECT_THAT(gone.errors, HasSubstr("which no server on this machine has open"));
+  auto second = serve(data(), {"--metrics", "off"});
+  EXPECT_EQ(sibyl({"flush", "--host", address()}).status, 0);
+  const Outcome other = sibyl({"flush", "--host", first_address});
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.errors, HasSubstr("which no server on this machine has open"));
 }
 
 TEST_F(OperateTest, CommandsUseTheServersConfiguredDirectory) {

@@ -45,7 +45,7 @@ base::Status check_data(const std::string& data) {
   std::error_code ignored;
   if (std::filesystem::exists(data, ignored)) return {};
   return base::fail(base::Error(base::ErrorCode::invalid, fmt::format("there is no data in {}", data))
-                        .with_hint("Name the directory that the server was given with --data."));
+                        .with_hint("Name a running server with --host, or its data directory with --data."));
 }
 
 int run_take(const SnapshotArguments& arguments) {

@@ -21,6 +21,9 @@
 #include "cli/command_line/refuse.h"
 #include "cli/command_line/tls_flags.h"
 #include "cli/commands.h"
+#include "cli/configuration/running_server.h"
+#include "cli/session/session.h"
+#include "client/connection.h"
 #include "server/server.h"
 
 namespace sibyl::cli {
@@ -30,6 +33,8 @@ namespace asio = boost::asio;
 namespace json = boost::json;
 namespace ssl = boost::asio::ssl;
 using asio::ip::tcp;
+
+constexpr uint16_t default_metrics_port = 9180;
 
 struct StatusArguments {
   std::string host = default_metrics_address;
@@ -69,10 +74,12 @@ std::string exchange_encrypted(tcp::socket& socket, const client::TlsOptions& op
   return error ? std::string() : exchange(stream, request, error);
 }
 
-base::Result<std::string> get(const StatusArguments& arguments, const std::string& path) {
+// `address` is the metrics_address of a server.
+base::Result<std::string> get(const std::string& address, const client::TlsOptions& tls,
+                              const std::string& path) {
   server::Options where;
-  where.port = 9180;
-  SIBYL_TRY(server::parse_listen_address(arguments.host, where));
+  where.port = default_metrics_port;
+  SIBYL_TRY(server::parse_listen_address(address, where));
   asio::io_context context;
   boost::system::error_code error;
   tcp::resolver resolver(context);
@@ -83,17 +90,35 @@ base::Result<std::string> get(const StatusArguments& arguments, const std::strin
       fmt::format("GET {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", path, where.host);
   std::string answer;
   if (!error)
-    answer = arguments.tls.enabled ? exchange_encrypted(socket, arguments.tls, where.host, request, error)
-                                   : exchange(socket, request, error);
-  const auto failed = [&](const std::string& why) {
-    return base::fail(base::Error(base::ErrorCode::server, fmt::format("{}: {}", arguments.host, why))
+    answer = tls.enabled ? exchange_encrypted(socket, tls, where.host, request, error)
+                         : exchange(socket, request, error);
+  const auto failed = [&](const std::string& why, base::ErrorCode code = base::ErrorCode::server) {
+    return base::fail(base::Error(code, fmt::format("{}: {}", address, why))
                           .with_hint("use --host with the server's metrics_address, and --ssl if it has "
                                      "metrics_encryption"));
   };
   if (error) return failed(error.message());
-  if (!answer.starts_with("HTTP/")) return failed("it does not speak HTTP");  // the port may be that for CQL
+  if (!answer.starts_with("HTTP/")) return failed("it does not speak HTTP", base::ErrorCode::protocol);
   if (!answer.starts_with("HTTP/1.1 200 ")) return failed(answer.substr(0, answer.find("\r\n")));
   return answer.substr(answer.find("\r\n\r\n") + 4);
+}
+
+// Reads the status of a server given by its metrics_address, or by the address for CQL clients if it needs no login.
+base::Result<std::string> get_status(const StatusArguments& arguments) {
+  auto page = get(arguments.host, arguments.tls, "/status");
+  if (page || page.error().code() != base::ErrorCode::protocol) return page;
+  const auto clients = shell::parse_address(arguments.host);
+  if (!clients) return page;
+  client::Options server;
+  server.host = clients->host;
+  server.port = clients->port;
+  const auto metrics = ask_setting(server, "metrics_address");
+  server::Options listening;
+  listening.port = default_metrics_port;
+  if (!metrics || metrics->empty() || !server::parse_listen_address(*metrics, listening)) return page;
+  return get(fmt::format(fmt::runtime(server.host.find(':') == std::string::npos ? "{}:{}" : "[{}]:{}"),
+                         server.host, listening.port),
+             arguments.tls, "/status");
 }
 
 std::string time_text(double seconds) {
@@ -153,7 +178,7 @@ int run_on_cluster(const StatusArguments& arguments) {
 
 int run(const StatusArguments& arguments) {
   if (!arguments.cluster.storage.empty()) return run_on_cluster(arguments);
-  const auto page = get(arguments, "/status");
+  const auto page = get_status(arguments);
   if (!page) return refuse("status", exit_failed, page.error());
   boost::system::error_code error;
   const json::value status = json::parse(*page, error);
@@ -172,7 +197,10 @@ int run(const StatusArguments& arguments) {
 void add_status_command(CLI::App& app) {
   auto arguments = std::make_shared<StatusArguments>();
   CLI::App* command = app.add_subcommand("status", "Show the state of a running server");
-  command->add_option("--host", arguments->host, "The server: HOST[:PORT] of its metrics_address")
+  command
+      ->add_option(
+          "--host", arguments->host,
+          "The server: HOST[:PORT] of its metrics_address, or of its CQL port if it requires no login")
       ->capture_default_str();
   add_ssl_flags(*command, arguments->tls);
   command->add_option("--cluster", arguments->cluster.storage,

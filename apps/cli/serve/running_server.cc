@@ -2,9 +2,11 @@
 
 #include <spdlog/spdlog.h>
 
+#include <boost/json.hpp>
 #include <chrono>
 #include <utility>
 
+#include "base/bytes.h"
 #include "cli/console/address.h"
 #include "cli/layout/layout.h"
 #include "cli/operate/maintenance.h"
@@ -89,6 +91,9 @@ void RunningServer::make_console(boost::json::array settings) {
 void RunningServer::start_control() {
   const std::string& data = configuration_.engine.data;
   if (data == ":memory:" || configuration_.engine.shared) return;
+  control_.add("identity", [this](const server::ControlArguments&) -> base::Result<std::string> {
+    return boost::json::serialize(boost::json::string(base::to_hex(engine_->host_id())));
+  });
   add_snapshot_control(control_, *engine_, data);
   add_maintenance_control(control_, *engine_);
   add_layout_control(control_, *engine_);

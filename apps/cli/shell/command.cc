@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "cli/command_line/password.h"
 #include "cli/command_line/refuse.h"
 #include "cli/command_line/tls_flags.h"
 #include "cli/commands.h"
@@ -24,7 +25,6 @@
 #include "cli/session/network.h"
 #include "cli/session/session.h"
 #include "cli/session/statement_error.h"
-#include "cli/shell/password.h"
 #include "cli/shell/shell.h"
 #include "client/connection.h"
 #include "types/identifier.h"

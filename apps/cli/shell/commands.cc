@@ -12,9 +12,9 @@
 #include "base/ascii.h"
 #include "base/consistency.h"
 #include "base/file.h"
+#include "cli/command_line/password.h"
 #include "cli/shell/copy_statement.h"
 #include "cli/shell/help.h"
-#include "cli/shell/password.h"
 #include "cli/shell/shell.h"
 #include "types/literals/literal.h"
 

@@ -53,7 +53,7 @@ class PagingStates {
   template <typename Read>
   base::Result<execute::ResultSet> continue_page(std::string_view statement, const auth::Login* login,
                                                  const execute::Request& request, Read& read) const {
-    if (!request.paging_state || request.paging_state->empty()) return read(request);
+    if (!request.paging_state) return read(request);
     execute::Request opened = request;
     SIBYL_ASSIGN(opened.paging_state, open(statement, login, *request.paging_state));
     return read(opened);

@@ -120,7 +120,7 @@ TEST_F(PagingStatesTest, AreRejectedWhenModifiedOrForged) {
     changed[i] ^= 4;
     expect_refused(page("bob", text_, changed),
                    i == 0 ? base::ErrorCode::protocol : base::ErrorCode::invalid);
-    if (i > 0) expect_refused(page("bob", text_, state.substr(0, i)), base::ErrorCode::protocol);
+    expect_refused(page("bob", text_, state.substr(0, i)), base::ErrorCode::protocol);
   }
   expect_refused(page("bob", text_, state + "x"));
   expect_refused(page("bob", text_, Bytes(1000, 'x')), base::ErrorCode::protocol);

@@ -102,10 +102,10 @@ bool is_same(const schema::UserAggregate& left, const schema::UserAggregate& rig
 // --- Functions
 
 base::Status check_language(const std::string& language) {
-  if (language == "lua") return {};
+  if (is_function_language(language)) return {};
   return base::fail(
       base::Error(base::ErrorCode::invalid,
-                  fmt::format("Currently only Lua UDFs are available (got LANGUAGE {})", language))
+                  fmt::format("Currently only Java and Lua UDFs are available (got LANGUAGE {})", language))
           .with_hint("write the body in Lua: LANGUAGE lua AS $$ return a + 1 $$"));
 }
 
@@ -128,6 +128,20 @@ base::Status check_written(const cql::CreateFunction& statement, const std::stri
   return refuse_frozen("Return type", statement.return_type, keyspace);
 }
 
+base::Status check_compiles(const schema::UserFunction& function) {
+  const base::Status compiled = check_body(function);
+  if (compiled) return {};
+  if (function.language == "lua")
+    return invalid(fmt::format("Lua source compilation failed:\n{}", compiled.error().message()));
+  base::Error refused(base::ErrorCode::invalid,
+                      fmt::format("Java source compilation failed:\n{}\n", compiled.error().message()));
+  if (compiled.error().message().find("not supported") != std::string::npos)
+    refused = refused.with_hint(
+        "a body in Java consists of return, if and expressions of numbers and texts; write other bodies in "
+        "Lua");
+  return base::fail(refused);
+}
+
 base::Result<std::shared_ptr<schema::UserFunction>> read_function(const cql::CreateFunction& statement,
                                                                   const schema::Keyspace& keyspace) {
   auto function = std::make_shared<schema::UserFunction>();
@@ -142,8 +156,7 @@ base::Result<std::shared_ptr<schema::UserFunction>> read_function(const cql::Cre
   function->called_on_null_input = statement.called_on_null_input;
   function->language = statement.language;
   function->body = statement.body;
-  if (const auto compiled = compile(*function); !compiled)
-    return invalid(fmt::format("Lua source compilation failed:\n{}", compiled.error().message()));
+  SIBYL_TRY(check_compiles(*function));
   return function;
 }
 

@@ -8,8 +8,9 @@ namespace {
 
 template <typename Integer>
 bool parse_integer(std::string_view text, Integer& value) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  if (text.empty() || text == "-" || text.starts_with("+")) return false;
+  const bool has_plus = text.starts_with('+');
+  if (has_plus) text.remove_prefix(1);
+  if (text.empty() || (has_plus && text.starts_with('-'))) return false;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
 }
@@ -26,8 +27,9 @@ bool parse_int64(std::string_view text, int64_t& value) {
 bool parse_double(std::string_view text, double& value) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  if (text.starts_with('+')) text.remove_prefix(1);
-  if (text.empty() || text.starts_with("+")) return false;
+  const bool has_plus = text.starts_with('+');
+  if (has_plus) text.remove_prefix(1);
+  if (text.empty() || (has_plus && text.starts_with('-'))) return false;
   const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
   const double sign = digits.size() == text.size() ? 1.0 : -1.0;
   if (digits == "NaN") {

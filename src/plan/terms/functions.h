@@ -28,6 +28,7 @@ class Accumulator {
   virtual base::Result<ValueView> result() = 0;
 };
 
+class JavaFunction;      // java.h
 class LuaFunction;       // lua.h
 struct UserAggregation;  // terms/user_functions.h
 
@@ -47,7 +48,8 @@ struct Function {
   bool from_factory = false;
   bool is_monotonic = false;  // preserves the order of its first argument
   std::string keyspace = "system";
-  std::shared_ptr<const LuaFunction> lua;              // user-defined functions
+  std::shared_ptr<const LuaFunction> lua;              // user-defined functions LANGUAGE lua
+  std::shared_ptr<const JavaFunction> java;            // user-defined functions LANGUAGE java
   std::shared_ptr<const UserAggregation> aggregation;  // user-defined aggregates
 
   bool is_aggregate() const { return accumulate != nullptr; }

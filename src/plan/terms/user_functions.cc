@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/mutex.h"
+#include "plan/java/java.h"
 #include "plan/lua/lua.h"
 
 namespace sibyl::plan {
@@ -16,17 +17,24 @@ using schema::UserFunctionPtr;
 
 namespace {
 
-// Lua's own messages begin with the function's name. Messages about limits and results do not.
+// Lua's own messages begin with the function's name. Messages about limits and results do not. Java's messages name the exception.
 base::Error failure_of(const Function& function, const std::string& message) {
+  if (function.java) return function_failure(function, message);
   const std::string name = function.qualified_name() + ":";
   return function_failure(function, message.starts_with(name) ? message : name + " " + message);
 }
 
+// Returns nullopt for null.
+base::Result<std::optional<Bytes>> call_body(const Function& function, std::span<const ValueView> arguments) {
+  auto result = function.java ? function.java->call(arguments) : function.lua->call(arguments);
+  if (!result) return base::fail(failure_of(function, result.error().message()));
+  return result;
+}
+
 base::Result<ValueView> evaluate(const Function& function, std::span<const ValueView> arguments,
                                  const Bindings&, Scratch& scratch) {
-  auto result = function.lua->call(arguments);
-  if (!result) return base::fail(failure_of(function, result.error().message()));
-  return *result ? kept(scratch, std::move(**result)) : ValueView::null();
+  SIBYL_ASSIGN(std::optional<Bytes> result, call_body(function, arguments));
+  return result ? kept(scratch, std::move(*result)) : ValueView::null();
 }
 
 // Folds rows into the state: one call of the state function per row.
@@ -42,7 +50,7 @@ class UserAccumulator final : public Accumulator {
     if (!function.takes_nulls &&
         std::any_of(values.begin(), values.end(), [](const ValueView& value) { return !value.is_present(); }))
       return {};
-    SIBYL_ASSIGN(state_, call(function, values));
+    SIBYL_ASSIGN(state_, call_body(function, values));
     return {};
   }
 
@@ -50,7 +58,7 @@ class UserAccumulator final : public Accumulator {
     if (aggregation_.final == nullptr) return view(state_);
     const ValueView state = view(state_);
     if (state.is_null() && !aggregation_.final->takes_nulls) return state;
-    SIBYL_ASSIGN(result_, call(*aggregation_.final, std::span(&state, 1)));
+    SIBYL_ASSIGN(result_, call_body(*aggregation_.final, std::span(&state, 1)));
     return view(result_);
   }
 
@@ -58,19 +66,27 @@ class UserAccumulator final : public Accumulator {
   static ValueView view(const std::optional<Bytes>& bytes) {
     return bytes ? ValueView::of(*bytes) : ValueView::null();
   }
-  static base::Result<std::optional<Bytes>> call(const Function& function,
-                                                 std::span<const ValueView> arguments) {
-    auto result = function.lua->call(arguments);
-    if (!result) return base::fail(failure_of(function, result.error().message()));
-    return result;
-  }
-
   const UserAggregation& aggregation_;
   std::optional<Bytes> state_, result_;
 };
 
 std::unique_ptr<Accumulator> accumulate(const Function& function) {
   return std::make_unique<UserAccumulator>(*function.aggregation);
+}
+
+// Compiles the body into function.lua or function.java.
+base::Status compile(const schema::UserFunction& definition, Function& function) {
+  if (definition.language == "java") {
+    SIBYL_ASSIGN(function.java, JavaFunction::compile({definition.argument_names, definition.argument_types,
+                                                       definition.return_type,
+                                                       definition.called_on_null_input, definition.body}));
+  } else {
+    SIBYL_ASSIGN(function.lua,
+                 LuaFunction::compile({fmt::format("{}.{}", definition.keyspace, definition.name),
+                                       definition.argument_names, definition.argument_types,
+                                       definition.return_type, definition.body}));
+  }
+  return {};
 }
 
 // Compiled functions by definition, for the whole process, shared by the plans of all statements. A
@@ -90,7 +106,7 @@ class CompiledFunctions {
         return found->second.function;
     }
     auto function = std::make_shared<Function>();
-    SIBYL_ASSIGN(function->lua, compile(*definition));
+    SIBYL_TRY(compile(*definition, *function));
     function->keyspace = definition->keyspace;
     function->name = definition->name;
     function->arguments = definition->argument_types;
@@ -161,10 +177,13 @@ base::Result<FunctionPtr> make_aggregate(const schema::Keyspace& keyspace,
 
 }  // namespace
 
-base::Result<std::shared_ptr<const LuaFunction>> compile(const schema::UserFunction& function) {
-  return LuaFunction::compile({fmt::format("{}.{}", function.keyspace, function.name),
-                               function.argument_names, function.argument_types, function.return_type,
-                               function.body});
+bool is_function_language(std::string_view language) {
+  return language == "lua" || language == "java";
+}
+
+base::Status check_body(const schema::UserFunction& function) {
+  Function compiled;
+  return compile(function, compiled);
 }
 
 std::vector<std::shared_ptr<const void>> overloads_of(const schema::Snapshot& schema,

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -27,7 +28,9 @@ base::Result<std::vector<FunctionPtr>> user_functions(const schema::Snapshot& sc
 std::vector<std::shared_ptr<const void>> overloads_of(const schema::Snapshot& schema,
                                                       const std::string& keyspace, const std::string& name);
 
-// Compiles the body to check for errors.
-base::Result<std::shared_ptr<const LuaFunction>> compile(const schema::UserFunction& function);
+// The languages of functions, as in CREATE FUNCTION. Names are in lower case.
+bool is_function_language(std::string_view language);
+// Compiles the body to check for errors. REQUIRES: is_function_language().
+base::Status check_body(const schema::UserFunction& function);
 
 }  // namespace sibyl::plan

@@ -1,4 +1,4 @@
-#include "cli/shell/password.h"
+#include "cli/command_line/password.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
