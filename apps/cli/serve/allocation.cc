@@ -1,5 +1,8 @@
-// Replaces operator new and delete by malloc with a count of the allocated bytes (base/memory.h). The array
-// and nothrow forms of the standard library call these. The aligned forms do not, and are not counted.
+// Replaces operator new and delete by malloc with a count of the allocated bytes (base/memory.h).
+//
+// All forms are replaced except the aligned ones, which are not counted. Those of the standard library would call these,
+// but jemalloc has its own, which would not: memory would then be counted when it is freed and not when it is
+// allocated, or the other way round.
 #include <malloc.h>
 
 #include <cstdlib>
@@ -77,4 +80,36 @@ void operator delete(void* block, size_t size) noexcept {
     return operator delete(block);
   memory::release(size);
   std::free(block);
+}
+
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(size);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+void* operator new[](size_t size) {
+  return operator new(size);
+}
+
+void* operator new[](size_t size, const std::nothrow_t& nothrow) noexcept {
+  return operator new(size, nothrow);
+}
+
+void operator delete(void* block, const std::nothrow_t&) noexcept {
+  operator delete(block);
+}
+
+void operator delete[](void* block) noexcept {
+  operator delete(block);
+}
+
+void operator delete[](void* block, size_t size) noexcept {
+  operator delete(block, size);
+}
+
+void operator delete[](void* block, const std::nothrow_t&) noexcept {
+  operator delete(block);
 }

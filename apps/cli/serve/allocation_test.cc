@@ -1,0 +1,50 @@
+// Linked with allocation.cc and the allocator of the server, so that every block of this program is counted.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "base/memory.h"
+
+namespace sibyl::cli {
+namespace {
+
+constexpr size_t size = 1 << 20;
+
+// How much the total grows by an allocation, and what is left of that after the block was freed.
+struct Change {
+  int64_t allocated = 0, freed = 0;
+};
+
+template <typename Allocate, typename Free>
+Change change_of(Allocate allocate, Free free) {
+  const int64_t before = base::memory_in_use();
+  void* const block = allocate();
+  const int64_t between = base::memory_in_use();
+  free(block);
+  return {between - before, base::memory_in_use() - before};
+}
+
+// The allocator has all these forms too. Where its form is used for one half only, the total drifts.
+TEST(Allocation, EveryFormOfNewAndDeleteIsCounted) {
+  const auto one = [] { return ::operator new(size); };
+  const auto one_or_null = [] { return ::operator new(size, std::nothrow); };
+  const auto array = [] { return ::operator new[](size); };
+  const auto array_or_null = [] { return ::operator new[](size, std::nothrow); };
+  const std::vector<Change> changes = {
+      change_of(one, [](void* block) { ::operator delete(block); }),
+      change_of(one, [](void* block) { ::operator delete(block, size); }),
+      change_of(one_or_null, [](void* block) { ::operator delete(block, std::nothrow); }),
+      change_of(array, [](void* block) { ::operator delete[](block); }),
+      change_of(array, [](void* block) { ::operator delete[](block, size); }),
+      change_of(array_or_null, [](void* block) { ::operator delete[](block, std::nothrow); }),
+  };
+  for (size_t i = 0; i < changes.size(); ++i) {
+    EXPECT_GE(changes[i].allocated, static_cast<int64_t>(size)) << i;
+    EXPECT_EQ(changes[i].freed, 0) << i;
+  }
+}
+
+}  // namespace
+}  // namespace sibyl::cli
