@@ -1,11 +1,26 @@
 // Linked with allocation.cc and the allocator of the server, so that every block of this program is counted.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <vector>
 
 #include "base/memory.h"
+
+namespace {
+std::atomic<size_t> bytes_freed_in_parts = 0;
+}
+
+// Replaces that of the C library, also for allocation.cc.
+extern "C" int madvise(void* start, size_t size, int advice) noexcept {
+  if (advice == MADV_DONTNEED && size <= 1 << 20) bytes_freed_in_parts += size;
+  return static_cast<int>(::syscall(SYS_madvise, start, size, advice));
+}
 
 namespace sibyl::cli {
 namespace {
@@ -44,6 +59,16 @@ TEST(Allocation, EveryFormOfNewAndDeleteIsCounted) {
     EXPECT_GE(changes[i].allocated, static_cast<int64_t>(size)) << i;
     EXPECT_EQ(changes[i].freed, 0) << i;
   }
+}
+
+// Unmapping many pages at once would keep other threads from mapping memory meanwhile.
+TEST(Allocation, LargeBlocksAreReturnedInParts) {
+  constexpr size_t large = 64 << 20;
+  const size_t before = bytes_freed_in_parts;
+  char* const block = static_cast<char*>(::operator new(large));
+  std::memset(block, 1, large);
+  ::operator delete(block);
+  EXPECT_GE(bytes_freed_in_parts - before, large);
 }
 
 }  // namespace
