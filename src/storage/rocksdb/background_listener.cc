@@ -40,9 +40,22 @@ uint64_t table_file_number(std::string_view path) {
 }
 
 ::rocksdb::Status BackgroundListener::resume(::rocksdb::DB& database) {
+// A compaction may take too long to hold the mutex for all of it.
+::rocksdb::Status BackgroundListener::compact(::rocksdb::DB& database,
+                                              const ::rocksdb::CompactRangeOptions& options,
+                                              const ::rocksdb::Slice* begin, const ::rocksdb::Slice* end) {
+  {
+    const std::lock_guard lock(flush_mutex_);
+    ++compacting_;
+  }
+  const ::rocksdb::Status status = database.CompactRange(options, begin, end);
+  --compacting_;
+  return status;
+}
+
   const std::unique_lock lock(flush_mutex_, std::try_to_lock);
   using Properties = ::rocksdb::DB::Properties;
-  if (!lock || number_of(database, Properties::kNumRunningFlushes) > 0 ||
+  if (!lock || compacting_ > 0 || number_of(database, Properties::kNumRunningFlushes) > 0 ||
       number_of(database, Properties::kNumRunningCompactions) > 0)
     return ::rocksdb::Status::Busy("another thread flushes, compacts or resumes");
   forget_failure();

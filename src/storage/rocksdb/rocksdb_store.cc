@@ -549,8 +549,8 @@ base::Status RocksStore::compact(BytesView begin, BytesView end) {
   // The first pass merges fragments into whole records, but does not pass the merged records to the purger.
   // The second does.
   for (int pass = 0; pass < 2; ++pass) {
-    const auto status =
-        database_->CompactRange(options, begin.empty() ? nullptr : &first, end.empty() ? nullptr : &last);
+    const auto status = listener_->compact(*database_, options, begin.empty() ? nullptr : &first,
+                                           end.empty() ? nullptr : &last);
     if (status.IsManualCompactionPaused())
       return base::fail(base::ErrorCode::server, "The compaction was stopped: the server is stopping");
     if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::server));

@@ -193,8 +193,9 @@ TEST_P(TableFaults, TheStoreResumesByItself) {
 }
 INSTANTIATE_TEST_SUITE_P(RocksDB, TableFaults, testing::Bool());
 
-// RocksDB itself can lose a flush that is requested while it resumes, and then waits for it forever.
-TEST(RocksdbStore, ResumesWhileAnotherThreadFlushes) {
+// RocksDB itself can lose a flush that is requested while it resumes, and then waits for it forever. A
+// compaction of everything flushes first.
+void expect_resumes_beside(const std::function<void(Store&)>& work) {
   TemporaryDirectory directory;
   const auto files = std::make_shared<FaultyFileSystem>();
   const auto environment = ::rocksdb::NewCompositeEnv(files);
@@ -215,7 +216,7 @@ TEST(RocksdbStore, ResumesWhileAnotherThreadFlushes) {
   };
   std::vector<std::thread> others;
   files->before_failure([&] {
-    others.emplace_back([&] { (void)store->flush(); });
+    others.emplace_back([&] { work(*store); });
     std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it asks while a flush runs
   });
   for (int round = 0; round < 6; ++round) {
@@ -229,6 +230,14 @@ TEST(RocksdbStore, ResumesWhileAnotherThreadFlushes) {
 }
 
 TEST(RocksdbStore, ReportsTheSyncTimeOfTheDevice) {
+TEST(RocksdbStore, ResumesWhileAnotherThreadFlushes) {
+  expect_resumes_beside([](Store& store) { (void)store.flush(); });
+}
+
+TEST(RocksdbStore, ResumesWhileAnotherThreadCompacts) {
+  expect_resumes_beside([](Store& store) { (void)store.compact({}, {}); });
+}
+
   for (const Durability durability : {Durability::synced, Durability::periodic}) {
     const TemporaryDirectory directory;
     FaultyDisk disk;
