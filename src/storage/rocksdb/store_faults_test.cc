@@ -24,6 +24,7 @@
 #include "storage/partition_sample.h"
 #include "storage/rocksdb/directory.h"
 #include "storage/rocksdb/faulty_disk.h"
+#include "storage/rocksdb/recovery/salvage.h"
 #include "storage/rocksdb/test_store.h"
 
 namespace sibyl::storage::rocksdb {
@@ -229,7 +230,6 @@ void expect_resumes_beside(const std::function<void(Store&)>& work) {
   EXPECT_FALSE(others.empty());
 }
 
-TEST(RocksdbStore, ReportsTheSyncTimeOfTheDevice) {
 TEST(RocksdbStore, ResumesWhileAnotherThreadFlushes) {
   expect_resumes_beside([](Store& store) { (void)store.flush(); });
 }
@@ -238,6 +238,7 @@ TEST(RocksdbStore, ResumesWhileAnotherThreadCompacts) {
   expect_resumes_beside([](Store& store) { (void)store.compact({}, {}); });
 }
 
+TEST(RocksdbStore, ReportsTheSyncTimeOfTheDevice) {
   for (const Durability durability : {Durability::synced, Durability::periodic}) {
     const TemporaryDirectory directory;
     FaultyDisk disk;
@@ -538,6 +539,22 @@ TEST_F(LostFiles, AStoreWhoseRecordsAreMissingIsRefused) {
   std::filesystem::rename(data_ + "/elsewhere", data_ + "/records");
   EXPECT_EQ(get(*opened(data_), "a"), "in the log alone");
   expect_refused();
+}
+
+TEST_F(LostFiles, AStoreWithoutItsFormatFileIsRefusedWithAWayToRecover) {
+  const std::string format = data_ + "/SIBYL_FORMAT";
+  std::filesystem::remove(format);
+  const auto refused = open_store(data_);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().message(),
+            "Cannot open the store in " + data_ + ": it holds a store, but SIBYL_FORMAT is missing");
+  EXPECT_NE(refused.error().hint().find("sibyl recover --data " + data_), std::string::npos)
+      << refused.error().hint();
+  const auto salvaged = salvage(data_, copies_.path() + "/recovered");
+  ASSERT_TRUE(salvaged.has_value()) << salvaged.error().text();
+  EXPECT_EQ(get(*opened(copies_.path() + "/recovered"), "a"), "in the log alone");
+  std::filesystem::copy(original_.path() + "/SIBYL_FORMAT", format);
+  EXPECT_EQ(get(*opened(data_), "a"), "in the log alone");
 }
 
 TEST(RocksdbStore, AForeignDirectoryIsRefusedAndUnchanged) {
