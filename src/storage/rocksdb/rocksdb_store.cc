@@ -20,6 +20,8 @@
 #include "storage/internals.h"
 #include "storage/rocksdb/background_listener.h"
 #include "storage/rocksdb/cache/counting_cache.h"
+#include "storage/rocksdb/cache/large_blocks.h"
+#include "storage/rocksdb/cache/large_records.h"
 #include "storage/rocksdb/cache/memory_keeper.h"
 #include "storage/rocksdb/cache/partition_record_tables.h"
 #include "storage/rocksdb/cache/row_cache.h"
@@ -244,7 +246,12 @@ base::Status RocksStore::open_tables() {
       });
   environment_ =
       make_guarded_environment(*recoverable_, {[this](uint64_t bytes) { return keeper_->may_compact(bytes); },
-                                               [this](uint64_t bytes) { keeper_->make_room(bytes); }});
+                                               [this](uint64_t bytes) { keeper_->make_room(bytes); },
+                                               [blocks = large_blocks_of(cache_)](uint64_t bytes) {
+                                                 const base::Status begun = blocks->begin_read(bytes);
+                                                 if (!begun) refuse_read(begun.error());
+                                                 return begun.has_value();
+                                               }});
   database.env = environment_.get();
   if (options_.shared != nullptr) fit_to_shared_storage(database);
   make_keeper(database);
@@ -257,6 +264,7 @@ base::Status RocksStore::open_tables() {
   if (server() != nullptr) database.write_buffer_manager = server()->memory;
   database.table_properties_collector_factories.push_back(make_partition_sizes(partition_watch_));
   database.table_properties_collector_factories.push_back(make_partition_samples());
+  database.table_properties_collector_factories.push_back(make_record_reservations(*large_blocks_of(cache_)));
   ::rocksdb::DB* opened = nullptr;
   const auto status =
       ::rocksdb::DB::Open(database, directory_ ? directory_->records_path() : object_path, &opened);
