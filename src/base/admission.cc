@@ -6,7 +6,7 @@
 namespace sibyl::base {
 namespace {
 
-// Checks the limits as if the bytes were being allocated, even while an UnlimitedMemory exists.
+// While one exists, the statement has allocated these bytes, and its limits apply also below UnlimitedMemory.
 class ImaginedBlock {
  public:
   explicit ImaginedBlock(size_t bytes) : before_(memory::thread_state) {
@@ -30,12 +30,14 @@ class ImaginedBlock {
 
 }  // namespace
 
-Status admit(size_t bytes, int64_t nanos) {
+Status admit(size_t bytes, int64_t nanos, MemoryReservation* reserved) {
   try {
     count_work(nanos);
     if (!memory::thread_state.is_in_statement) return {};
+    MemoryReservation reservation(bytes);
     const ImaginedBlock block(bytes);
-    memory::check_limits(bytes);
+    memory::check_limits(0);
+    if (reserved != nullptr) *reserved = std::move(reservation);
     return {};
   } catch (const StatementEnded& ended) {
     return fail(ended.error());

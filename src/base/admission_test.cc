@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
+#include <optional>
+#include <thread>
+
 #include "base/memory.h"
 #include "base/statement.h"
 
@@ -39,6 +44,34 @@ TEST_F(Admission, ChecksTheTotal) {
   const auto refused = admit(33 << 20, 0);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::overloaded);
+}
+
+TEST_F(Admission, ReservedMemoryIsNotAdmittedAgain) {
+  set_memory_limits({.total_bytes = memory_in_use() + (32 << 20)});
+  const StatementScope scope(nullptr);
+  {
+    MemoryReservation reserved;
+    EXPECT_TRUE(admit(20 << 20, 0, &reserved));
+    EXPECT_FALSE(admit(20 << 20, 0));
+    EXPECT_TRUE(admit(10 << 20, 0));
+  }
+  EXPECT_TRUE(admit(20 << 20, 0));
+}
+
+TEST_F(Admission, ABackgroundReservationWaitsForStatements) {
+  set_memory_limits({.total_bytes = memory_in_use() + (32 << 20)});
+  std::optional<MemoryReservation> of_statement(20 << 20);
+  auto background = std::async(std::launch::async, [] {
+    const MemoryReservation reservation(20 << 20);
+    return MemoryReservation::wait_until_fits(std::chrono::minutes(1));
+  });
+  const StatementScope scope(nullptr);
+  while (admit(10 << 20, 0)) std::this_thread::yield();  // until the other thread has reserved its memory
+  EXPECT_EQ(background.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  of_statement.reset();
+  EXPECT_TRUE(background.get());
+  const MemoryReservation too_much(40 << 20);
+  EXPECT_FALSE(MemoryReservation::wait_until_fits(std::chrono::milliseconds(10)));
 }
 
 class RefusesMilliseconds final : public Interrupt {

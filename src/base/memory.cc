@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <thread>
 
 #include "base/mutex.h"
 #include "base/process.h"
+#include "base/reservation.h"
 #include "base/statement.h"
 
 // A function of jemalloc, if the program uses it.
@@ -62,10 +64,11 @@ constexpr bool is_resident_memory_ours = false;
 constexpr bool is_resident_memory_ours = true;
 #endif
 
-// Measures at most once in a few milliseconds. Returning free pages to the system takes longer, so it is done
-// less often.
+// Measures at most once in a few milliseconds. Returning free pages takes longer and happens less often. A
+// statement on a thread that serves other clients leaves the thread first (count_work()).
 bool exceeds_resident_limit() {
   constexpr int64_t measure_interval = 8, return_interval = 100;
+  constexpr int64_t return_nanos = 50'000'000;  // 256 MiB of small pages
   static std::atomic<int64_t> measured_at = 0, returned_at = 0;
   static std::atomic<bool> is_exceeded = false;
   const int64_t limit = resident_limit.load(std::memory_order_relaxed);
@@ -76,6 +79,7 @@ bool exceeds_resident_limit() {
     return is_exceeded.load();
   bool exceeds = own_resident_bytes() > limit;
   if (exceeds && now - returned_at.load(std::memory_order_relaxed) >= return_interval) {
+    count_work(return_nanos);
     returned_at.store(now, std::memory_order_relaxed);
     return_free_memory();
     exceeds = own_resident_bytes() > limit;
@@ -118,6 +122,28 @@ int64_t memory_in_use() {
   return total_in_use.load(std::memory_order_relaxed);
 }
 
+MemoryReservation::MemoryReservation(size_t bytes) : bytes_(static_cast<int64_t>(bytes)) {
+  total_in_use.fetch_add(bytes_, std::memory_order_relaxed);
+}
+
+MemoryReservation::~MemoryReservation() {
+  if (bytes_ != 0) total_in_use.fetch_sub(bytes_, std::memory_order_relaxed);
+}
+
+bool MemoryReservation::fits() {
+  return memory_in_use() <= total_limit.load(std::memory_order_relaxed);
+}
+
+bool MemoryReservation::wait_until_fits(std::chrono::milliseconds patience) {
+  constexpr std::chrono::milliseconds interval{5};
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (!fits()) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(interval);
+  }
+  return true;
+}
+
 namespace memory {
 
 constinit thread_local ThreadState thread_state;
@@ -147,14 +173,17 @@ void check_limits(size_t wanted) {
   peak_used = std::max(peak_used, state.used);
   const MemoryLimits limits = memory_limits();
   const int64_t total = limits.total_bytes, statement = limits.statement_bytes;
-  report();
+  const auto bytes = static_cast<int64_t>(wanted);
   const bool is_too_large = state.used > statement;
-  const bool has_room = memory_in_use() <= total - static_cast<int64_t>(std::min<size_t>(wanted, 1u << 30));
+  // The total must not contain the bytes yet, because they are compared with the room that is left.
+  state.used -= bytes;
+  report();
+  const bool has_room = memory_in_use() <= total - std::min(bytes, total);
   if (!is_too_large && has_room && !exceeds_resident_limit()) {
+    state.used += bytes;
     state.check_at = std::min(state.used + check_step, statement);
     return;
   }
-  state.used -= static_cast<int64_t>(wanted);
   state.check_at = state.used + error_allowance;
   throw StatementEnded(is_too_large ? too_much_for_statement(statement) : too_much_in_total(total));
 }

@@ -48,8 +48,8 @@ struct ThreadState {
 };
 extern constinit thread_local ThreadState thread_state;
 
-// Compares with the limits; throws StatementEnded if one is exceeded. `wanted` bytes are already part of
-// `used` and are subtracted again before it throws.
+// Compares with the limits; throws StatementEnded if one is exceeded. `wanted` bytes are about to be allocated
+// and already part of `used`. They are subtracted again before it throws.
 void check_limits(size_t wanted);
 void report();
 

@@ -115,6 +115,12 @@ TEST_F(StatementTest, all_statements_together_stay_within_the_total) {
   EXPECT_TRUE(run([] { Block block(2 * mebibyte); }));
 }
 
+TEST_F(StatementTest, a_large_block_is_compared_once_with_what_is_left) {
+  Block others(50 * mebibyte);
+  EXPECT_TRUE(run([] { Block block(13 * mebibyte); }));
+  EXPECT_FALSE(run([] { Block block(15 * mebibyte); }));
+}
+
 TEST_F(StatementTest, small_statements_run_when_memory_is_exhausted) {
   Block others(70 * mebibyte);
   EXPECT_TRUE(run([] { Block block(100 << 10); }));
@@ -142,6 +148,23 @@ TEST_F(StatementTest, resident_memory_has_a_limit_of_its_own) {
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code(), ErrorCode::overloaded);
   EXPECT_TRUE(run([] { Block small(64 << 10); })) << "small statements run";
+}
+
+// Returning free pages to the system takes long.
+TEST_F(StatementTest, a_statement_leaves_the_reactor_before_it_returns_free_pages) {
+  struct NotHere : Interrupt {
+    Status check() const override {
+      if (statement::upcoming_nanos() < 10'000'000) return {};
+      return fail(ErrorCode::server, "elsewhere");
+    }
+  } interrupt;
+  set_memory_limits({64 * mebibyte, 16 * mebibyte, 1});
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  Status status;
+  while ((status || status.error().message() != "elsewhere") && std::chrono::steady_clock::now() < deadline)
+    status = run([] { Block block(mebibyte); }, &interrupt);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message(), "elsewhere");
 }
 
 TEST_F(StatementTest, nothing_is_refused_outside_of_statements) {

@@ -482,6 +482,13 @@ def longest_steps(server_log):
     return cpu, blocked, count
 
 
+def distribution(name, seconds):
+    """How many of these exceed a few lengths, as a line to print."""
+    limits = (10, 20, 50, 100, 200)
+    counts = [sum(1 for each in seconds if each * 1000 > limit) for limit in limits]
+    return f"{name}: of {len(seconds)}, " + ", ".join(f"{count} above {limit} ms" for limit, count in zip(limits, counts))
+
+
 def report(arguments, process, alive, ended, peak, measured, machine, counts, server_log):
     measured = [wait for wait in measured if not wait[2].startswith(("Connection", "EOF", "Broken"))]
     waits = sorted(wait[1] for wait in measured)
@@ -492,6 +499,12 @@ def report(arguments, process, alive, ended, peak, measured, machine, counts, se
     print(f"the other client: {len(waits)} requests, median {waits[len(waits) // 2] * 1000:.1f} ms, "
           f"99% {waits[len(waits) * 99 // 100] * 1000:.1f} ms, longest {waits[-1] * 1000:.0f} ms, {stall * 1000:.0f} ms beyond the machine's "
           f"own pauses (at most {max(p for _, p in machine) * 1000:.0f} ms), errors {dict(errors)}")
+    print(distribution("the other client", waits))
+    print(distribution("pauses of the machine", [pause for _, pause in machine]))
+    for begun, seconds, _ in sorted(measured, key=lambda wait: -wait[1])[:5]:
+        around = max((pause for at, pause in machine if begun - 1 < at + pause and at < begun + seconds), default=0)
+        print(f"  waited {seconds * 1000:.0f} ms at {time.strftime('%H:%M:%S', time.localtime(time.time() - time.monotonic() + begun))}; "
+              f"the machine's longest pause then: {around * 1000:.0f} ms")
     print(f"memory: {peak:.0f} MiB at most, of {arguments.memory}; exit status {process.poll()} {ended:.1f} s after SIGTERM")
     problems = []
     if arguments.steps:

@@ -1,7 +1,15 @@
-// Replaces operator new and delete by malloc with a count of the allocated bytes (base/memory.h). The array
-// and nothrow forms of the standard library call these. The aligned forms do not, and are not counted.
+// Replaces operator new and delete by malloc with a count of the allocated bytes (base/memory.h), and munmap by one that
+// delays other threads less.
+//
+// All forms are replaced except the aligned ones, which are not counted. Those of the standard library would call these,
+// but jemalloc has its own, which would not: memory would then be counted when it is freed and not when it is
+// allocated, or the other way round.
 #include <malloc.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 
@@ -18,6 +26,18 @@ extern const char* malloc_conf;
 __attribute__((visibility("default"))) const char* malloc_conf =
     "narenas:8,oversize_threshold:1048576,retain:false,dirty_decay_ms:1000,muzzy_decay_ms:0,background_"
     "thread:true";
+}
+
+// jemalloc calls this one instead of that of the C library. The kernel holds a lock of the process's memory map while it
+// frees the pages of a block, and meanwhile no thread can map memory. For a block of 60 MiB that takes many milliseconds,
+// and much longer if another thread gets the processor. So the pages are freed in parts, each under a short lock that
+// only excludes mapping, and the block without pages is then unmapped at once.
+extern "C" __attribute__((visibility("default"))) int munmap(void* start, size_t size) noexcept {
+  constexpr size_t part = 1 << 20;
+  char* const bytes = static_cast<char*>(start);
+  for (size_t done = 0; size > part && done < size; done += part)
+    ::madvise(bytes + done, std::min(part, size - done), MADV_DONTNEED);
+  return static_cast<int>(::syscall(SYS_munmap, start, size));
 }
 
 namespace {
@@ -77,4 +97,36 @@ void operator delete(void* block, size_t size) noexcept {
     return operator delete(block);
   memory::release(size);
   std::free(block);
+}
+
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(size);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+void* operator new[](size_t size) {
+  return operator new(size);
+}
+
+void* operator new[](size_t size, const std::nothrow_t& nothrow) noexcept {
+  return operator new(size, nothrow);
+}
+
+void operator delete(void* block, const std::nothrow_t&) noexcept {
+  operator delete(block);
+}
+
+void operator delete[](void* block) noexcept {
+  operator delete(block);
+}
+
+void operator delete[](void* block, size_t size) noexcept {
+  operator delete(block, size);
+}
+
+void operator delete[](void* block, const std::nothrow_t&) noexcept {
+  operator delete(block);
 }

@@ -286,11 +286,17 @@ void BlockingPool::work(size_t number, Duty duty) {
     if (is_last) notify_all();
     run_(*request);  // may destroy its line
     lock.lock();
+    plan::PreparedPtr plan = std::move(slot.plan);
     slot.is_running = false;
-    slot.plan.reset();
     --busy_;
     long_running_now_ -= slot.may_run_long ? 1 : 0;
     ++completed_;
+    // Destroying the plan of a long text takes many milliseconds.
+    if (plan.use_count() == 1) {
+      lock.unlock();
+      plan.reset();
+      lock.lock();
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <future>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -104,6 +105,29 @@ TEST(BlockingPool, AClientDoesNotWaitForAnotherClientsBacklog) {
   const std::vector<int16_t> order = pool.finish();
   ASSERT_EQ(order.size(), 1001u);
   EXPECT_EQ(order[1], 5000);
+}
+
+// Reactors wait for the pool's lock.
+TEST(BlockingPool, APlanIsDestroyedWithoutTheLock) {
+  constexpr auto patience = std::chrono::seconds(5);
+  std::promise<bool> was_free;
+  BlockingPool::Line line;
+  InFlightRequest request;
+  // The last owner is the pool.
+  BlockingPool pool("Pool", 1, 100, [](InFlightRequest& done) { done.plan.reset(); });
+  const auto destroy = [&](plan::Prepared* plan) {
+    auto used = std::async(std::launch::async, [&] { (void)pool.usage(); });
+    was_free.set_value(used.wait_for(std::chrono::milliseconds(500)) == std::future_status::ready);
+    delete plan;
+    // Destroyed by another thread, because it waits for the thread that this one may be blocking.
+    std::thread([used = std::move(used)]() mutable { used.wait(); }).detach();
+  };
+  request.plan = std::shared_ptr<plan::Prepared>(new plan::Prepared, destroy);
+  ASSERT_TRUE(pool.submit(line, request));
+  auto answer = was_free.get_future();
+  ASSERT_EQ(answer.wait_for(patience), std::future_status::ready);
+  EXPECT_TRUE(answer.get());
+  pool.stop();
 }
 
 TEST(BlockingPool, RequestsOfOneClientStartInOrder) {

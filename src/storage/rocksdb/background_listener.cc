@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "storage/rocksdb/cache/large_records.h"
 #include "storage/rocksdb/space/guarded_files.h"
 
 namespace sibyl::storage::rocksdb {
@@ -39,10 +40,23 @@ uint64_t table_file_number(std::string_view path) {
   return database.Flush(options);
 }
 
+// A compaction may take too long to hold the mutex for all of it.
+::rocksdb::Status BackgroundListener::compact(::rocksdb::DB& database,
+                                              const ::rocksdb::CompactRangeOptions& options,
+                                              const ::rocksdb::Slice* begin, const ::rocksdb::Slice* end) {
+  {
+    const std::lock_guard lock(flush_mutex_);
+    ++compacting_;
+  }
+  const ::rocksdb::Status status = database.CompactRange(options, begin, end);
+  --compacting_;
+  return status;
+}
+
 ::rocksdb::Status BackgroundListener::resume(::rocksdb::DB& database) {
   const std::unique_lock lock(flush_mutex_, std::try_to_lock);
   using Properties = ::rocksdb::DB::Properties;
-  if (!lock || number_of(database, Properties::kNumRunningFlushes) > 0 ||
+  if (!lock || compacting_ > 0 || number_of(database, Properties::kNumRunningFlushes) > 0 ||
       number_of(database, Properties::kNumRunningCompactions) > 0)
     return ::rocksdb::Status::Busy("another thread flushes, compacts or resumes");
   forget_failure();
@@ -67,6 +81,7 @@ void BackgroundListener::fill(StoreStatistics& statistics) const {
 
 void BackgroundListener::OnFlushBegin(::rocksdb::DB*, const ::rocksdb::FlushJobInfo&) {
   mark_flush_thread();
+  mark_background_thread();
 }
 
 void BackgroundListener::OnFlushCompleted(::rocksdb::DB*, const ::rocksdb::FlushJobInfo& info) {
@@ -78,6 +93,7 @@ void BackgroundListener::OnFlushCompleted(::rocksdb::DB*, const ::rocksdb::Flush
 }
 
 void BackgroundListener::OnCompactionBegin(::rocksdb::DB*, const ::rocksdb::CompactionJobInfo& info) {
+  mark_background_thread();
   StoreTask task;
   task.id = static_cast<uint64_t>(info.job_id);
   task.started_micros = clock_.now_micros();

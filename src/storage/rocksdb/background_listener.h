@@ -37,6 +37,10 @@ class BackgroundListener final : public ::rocksdb::EventListener {
   // Flushes the memory tables. Waits while another thread flushes or resumes; unless `options.wait`, returns
   // TryAgain instead.
   ::rocksdb::Status flush(::rocksdb::DB& database, const ::rocksdb::FlushOptions& options);
+  // Calls CompactRange(), which flushes the memory tables first. Waits while another thread flushes or resumes.
+  // nullptr: no bound.
+  ::rocksdb::Status compact(::rocksdb::DB& database, const ::rocksdb::CompactRangeOptions& options,
+                            const ::rocksdb::Slice* begin, const ::rocksdb::Slice* end);
   // Calls Resume(), after forget_failure(). Returns Busy while another thread flushes or resumes, and while a
   // flush or compaction runs.
   ::rocksdb::Status resume(::rocksdb::DB& database);
@@ -92,6 +96,8 @@ class BackgroundListener final : public ::rocksdb::EventListener {
   // Resume() fails before the flush starts: it stays in the queue, and no thread will run it. Every later
   // Resume() then waits for it forever. So no other flush may be requested or fail meanwhile.
   std::mutex flush_mutex_;
+  // Calls of compact(). Incremented while flush_mutex_ is held, so that Resume() never runs beside one.
+  std::atomic<int> compacting_ = 0;
   std::atomic<uint64_t> flushed_ = 0;
   std::atomic<bool> failed_ = false;
   const std::shared_ptr<DamageReport> damage_;

@@ -106,10 +106,15 @@ base::Status CommitLog::recover(const Replay& replay) {
   }
   synced_ = 0;
   count_bytes();
-  // What is beyond the last complete group was never committed, and a new group must not end right before it.
-  // The sync also makes sure that groups that were only in the page cache are on the device before anything
-  // depends on them.
-  if (segments_.empty()) return {};
+  // Anything beyond the last complete group was never committed, and a new group must not end right before
+  // it. The sync also makes sure that groups that were only in the page cache are on the device before
+  // anything depends on them.
+  if (segments_.empty()) {
+    if (mark_.last_segment() > 0) recovered_.missing_directory = options_.directory;
+    // If the missing segments return, the mark shows that they are older than the new ones.
+    next_number_ = mark_.last_segment() + 1;
+    return {};
+  }
   must_undo_ = true;
   next_number_ = segments_.back().number + 1;
   return sync();
@@ -305,7 +310,8 @@ base::Status CommitLog::start_segment(uint64_t needed, bool forget_older) {
   for (const Segment& older : segments_)
     if (older.number > released_) header.oldest = std::min(header.oldest, older.number);
   segment.oldest = header.oldest;
-  char bytes[segment_header_size];
+  // The zeros show that no group follows: the file may hold the groups of an earlier segment.
+  char bytes[segment_header_size + group_header_size] = {};
   header.encode(bytes);
   int error = options_.disk->write(segment.file, {bytes, sizeof bytes}, {}, 0);
   pending_end_ = segment_header_size;
@@ -424,15 +430,17 @@ base::Status CommitLog::trim() {
 }
 
 base::Status CommitLog::set_mark(uint64_t number) {
-  if (mark_.segment() == number) return {};
-  const int error = mark_.set(number);
+  if (mark_.segment() == number && mark_.last_segment() >= segment()) return {};
+  const int error = mark_.set(number, segment());
   return error == 0 ? base::Status() : failed("write its mark", error);
 }
 
 base::Status CommitLog::check_mark() {
   SIBYL_TRY(mark_.read());
-  if (mark_.segment() <= segment()) return {};
-  return base::fail(damaged(mark_.segment(), "it is missing")
+  // A log that is not needed may be missing, but not be replaced by an older one.
+  const uint64_t needed = segments_.empty() ? mark_.segment() : mark_.last_segment();
+  if (needed <= segment()) return {};
+  return base::fail(damaged(needed, "it is missing")
                         .error()
                         .with_hint(fmt::format(
                             "the store is not opened, because acknowledged writes would be lost; restore "

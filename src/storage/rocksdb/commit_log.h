@@ -26,8 +26,9 @@
 // the first incomplete group. Opening is refused as damaged if a segment is missing or ends early, or if a
 // later group attests that the broken group had been synced, because acknowledged writes must never be
 // dropped silently. If the last segment or all segments are missing, no other segment shows it. A mark
-// outside of the log's directory does (log_mark.h). The mark also records how much of the last segment was
-// synced, because no later group attests that. That note is written before a group is acknowledged, but not
+// outside of the log's directory does (log_mark.h). After a clean shutdown the log may be missing; new
+// segments then continue its numbers, so that the old segments are refused if they return, for example with
+// the volume that they are on. The mark also records how much of the last segment was synced, because no later group attests that. That note is written before a group is acknowledged, but not
 // synced: only a crash of the machine can lose it.
 //
 // A segment whose sync failed is not trusted: the kernel reports such an error once and then treats the

@@ -418,6 +418,40 @@ TEST_F(MarkedLogTest, AnUnneededLogMayBeMissing) {
   EXPECT_FALSE(open_marked().has_value());
 }
 
+// For example, because the volume of the log was not mounted, and then is again.
+TEST_F(MarkedLogTest, AMissingLogIsReportedAndRefusedWhenItReturns) {
+  append_segments();
+  reopen_marked();
+  EXPECT_EQ(log_->recovered().missing_directory, "");
+  ASSERT_TRUE(log_->release_all().has_value());
+  const uint64_t last = log_->segment();
+  log_.reset();
+  TemporaryDirectory old;
+  std::filesystem::copy(directory_.path(), old.path(), std::filesystem::copy_options::recursive);
+  remove_log();
+  reopen_marked();
+  EXPECT_EQ(log_->recovered().missing_directory, directory_.path());
+  ASSERT_TRUE(log_->append("new", true).has_value());
+  EXPECT_EQ(log_->segment(), last + 1);
+  for (const bool is_closed_cleanly : {false, true}) {
+    if (is_closed_cleanly) {
+      ASSERT_TRUE(log_->release_all().has_value());
+    }
+    log_.reset();
+    TemporaryDirectory current;
+    std::filesystem::copy(directory_.path(), current.path(), std::filesystem::copy_options::recursive);
+    remove_log();
+    std::filesystem::copy(old.path(), directory_.path(), std::filesystem::copy_options::recursive);
+    const auto refused = open_marked();
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_NE(refused.error().message().find(": it is missing"), std::string::npos);
+    remove_log();
+    std::filesystem::copy(current.path(), directory_.path(), std::filesystem::copy_options::recursive);
+    reopen_marked();
+    EXPECT_EQ(replayed_, is_closed_cleanly ? std::vector<Bytes>{} : std::vector<Bytes>{"new"});
+  }
+}
+
 // After a clean shutdown the existing segment is written to again.
 TEST_F(MarkedLogTest, AReleasedAndReusedSegmentIsNeeded) {
   append_segments();
@@ -533,11 +567,28 @@ TEST_F(MarkedLogTest, AnIntactLogHasNoIncompleteGroup) {
   }
 }
 
-// tests/data has a sample of every version of the mark.
+TEST_F(MarkedLogTest, ANewSegmentInAReusedFileHasNoIncompleteGroup) {
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_TRUE(log_->append(Bytes(3000, 'a'), true).has_value());
+    log_->release(log_->segment());
+    ASSERT_TRUE(
+        log_->release_all().has_value());  // starts a segment, from the third on in a file that held groups
+  }
+  reopen_marked();
+  EXPECT_TRUE(replayed_.empty());
+  EXPECT_FALSE(log_->recovered().incomplete.has_value());
+}
+
+// tests/data has a sample of every version.
 TEST(LogMark, ReadsSamples) {
   LogMark mark(base::source_path("tests/data/sibyl_log_v1.txt"), Disk::real());
   ASSERT_TRUE(mark.read().has_value());
   EXPECT_EQ(mark.segment(), 0u);
+  EXPECT_EQ(mark.last_segment(), 0u);
+  LogMark with_last(base::source_path("tests/data/sibyl_log_v1_last.txt"), Disk::real());
+  ASSERT_TRUE(with_last.read().has_value());
+  EXPECT_EQ(with_last.segment(), 0u);
+  EXPECT_EQ(with_last.last_segment(), 2u);
 }
 
 // A new group of a reused segment may end anywhere. The old groups after it must not count.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "storage/rocksdb/cache/counting_cache.h"
 #include "storage/rocksdb/memory_table/tree_table.h"
 #include "storage/rocksdb/merging.h"
 #include "storage/rocksdb/messages.h"
@@ -105,7 +106,7 @@ bool fits_whole(uint64_t data_bytes, uint64_t cache_bytes) {
   ::rocksdb::Options database;
   database.create_if_missing = true;
   database.table_factory = std::make_shared<TableFormat>(cache, std::move(data_bytes));
-  database.merge_operator = make_merge_operator();
+  database.merge_operator = make_merge_operator(large_blocks_of(cache));
   // Computed while a file is written, so that a snapshot has checksums without reading files.
   database.file_checksum_gen_factory = ::rocksdb::GetFileChecksumGenCrc32cFactory();
 

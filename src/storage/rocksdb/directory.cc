@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -55,6 +57,27 @@ base::Result<bool> is_empty(const std::string& path) {
   }
   if (error) return base::fail(refusal(path, "read", error.value()));
   return true;
+}
+
+// Returns true if the directory holds files that only a store has.
+bool has_store_files(const std::string& path) {
+  std::error_code error;
+  return std::ranges::any_of(
+      std::array{"SIBYL_MANIFEST", "SIBYL_LOG", "records/CURRENT"},
+      [&](const char* name) { return std::filesystem::exists(path + "/" + name, error); });
+}
+
+base::Error no_store(const std::string& path) {
+  if (!has_store_files(path))
+    return refusal(path, "the directory holds other files and no Sibyl store")
+        .with_hint("use a new or an empty directory");
+  return refusal(path, fmt::format("it holds a store, but {} is missing", format_name))
+      .with_hint(fmt::format("no file was changed; restore {}/{} from a backup of the directory, or recover "
+                             "the data with `sibyl "
+                             "recover --data {} --to NEW_DIRECTORY`. If only this file was removed, and this "
+                             "version of Sibyl wrote "
+                             "the store, create it with the line \"{}{}\"",
+                             path, format_name, path, format_line, store_format));
 }
 
 base::Status write_format(const std::string& path) {
@@ -113,9 +136,7 @@ base::Result<Directory> Directory::open(const std::string& path) {
   const std::string format_path = fmt::format("{}/{}", path, format_name);
   if (::access(format_path.c_str(), F_OK) != 0 && errno == ENOENT) {
     SIBYL_ASSIGN(const bool empty, is_empty(path));
-    if (!empty)
-      return base::fail(refusal(path, "the directory holds other files and no Sibyl store")
-                            .with_hint("use a new or an empty directory"));
+    if (!empty) return base::fail(no_store(path));
     SIBYL_TRY(write_format(path));
   }
   base::File file(format_path, O_RDWR);

@@ -30,6 +30,11 @@ void log_recovery(const WriteLog::Recovered& recovered) {
         "commit log: the group at byte {} of {} is incomplete: its {} bytes were not all written, and it is "
         "dropped",
         recovered.incomplete->offset, recovered.incomplete->path, recovered.incomplete->size);
+  if (!recovered.missing_directory.empty())
+    spdlog::warn(
+        "commit log: {} has no segment, although the store used one before. Nothing is lost, because the "
+        "store was closed cleanly; but check that the volume of this directory is mounted",
+        recovered.missing_directory);
 }
 
 }  // namespace

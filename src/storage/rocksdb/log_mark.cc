@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 
@@ -25,6 +26,7 @@ base::Status LogMark::read() {
   if (file_.text()) {
     std::string_view text = *file_.text();
     segment_ = take_number(text);
+    last_segment_ = std::max(segment_, take_number(text));
   }
   if (file_.note()) {
     std::string_view note = *file_.note();
@@ -34,10 +36,14 @@ base::Status LogMark::read() {
   return {};
 }
 
-int LogMark::set(uint64_t segment) {
+int LogMark::set(uint64_t segment, uint64_t last) {
+  last = std::max({segment, last, last_segment_});
+  const std::string text =
+      segment == 0 ? fmt::format("{:012} {:012}", segment, last) : fmt::format("{:012}", segment);
   if (!path().empty())
-    if (const int error = file_.write(fmt::format("{:012}", segment)); error != 0) return error;
+    if (const int error = file_.write(text); error != 0) return error;
   segment_ = segment;
+  last_segment_ = last;
   return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "row/merge.h"
 #include "row/record_key.h"
 #include "storage/purger.h"
+#include "storage/rocksdb/cache/large_blocks.h"
 #include "storage/rocksdb/reading.h"
 
 namespace sibyl::storage::rocksdb {
@@ -24,15 +25,16 @@ constexpr size_t no_merge_limit = std::numeric_limits<size_t>::max();
 thread_local std::optional<base::Error> refused_merge;
 thread_local size_t max_merged_bytes = no_merge_limit;
 
-// Decides whether this thread may merge this number of bytes.
-bool is_admitted(size_t bytes) {
+// Decides whether this thread may merge so many bytes. They stay reserved while `reserved` exists, except for
+// small ones.
+bool is_admitted(size_t bytes, base::MemoryReservation* reserved = nullptr) {
   constexpr int64_t nanos_per_byte = 5;
   if (bytes < row::min_streamed_bytes) return true;
   if (bytes > max_merged_bytes) {
     refused_merge = base::Error(base::ErrorCode::invalid, "The record is too large to be merged now");
     return false;
   }
-  const auto admitted = base::admit(bytes, static_cast<int64_t>(bytes) * nanos_per_byte);
+  const auto admitted = base::admit(bytes, static_cast<int64_t>(bytes) * nanos_per_byte, reserved);
   if (!admitted) refused_merge = admitted.error();
   return admitted.has_value();
 }
@@ -41,6 +43,7 @@ bool is_admitted(size_t bytes) {
 // compaction is retried.
 class FragmentMerge final : public ::rocksdb::MergeOperator {
  public:
+  explicit FragmentMerge(std::shared_ptr<LargeBlocks> blocks) : blocks_(std::move(blocks)) {}
   const char* Name() const override { return "sibyl.row.merge.1"; }
 
   bool FullMergeV2(const MergeOperationInput& input, MergeOperationOutput* output) const override {
@@ -84,13 +87,18 @@ class FragmentMerge final : public ::rocksdb::MergeOperator {
     return merged.has_value() && *merged;
   }
 
-  static bool merge(std::span<const BytesView> fragments, std::string& merged) {
+  bool merge(std::span<const BytesView> fragments, std::string& merged) const {
     size_t bytes = 0;
     for (const BytesView each : fragments) bytes += each.size();
-    if (!is_admitted(bytes)) return false;
+    base::MemoryReservation reserved;
+    // The merged record is copied into its block at once.
+    if (blocks_ != nullptr && bytes >= row::min_streamed_bytes) reserved = blocks_->begin_record(bytes, 2);
+    if (!is_admitted(bytes, &reserved)) return false;
     row::merge(fragments, merged);
     return true;
   }
+
+  const std::shared_ptr<LargeBlocks> blocks_;  // nullptr: no turns for large records
 };
 
 // The whole store at the moment when a compaction began.
@@ -209,6 +217,10 @@ ErasingCompactions::~ErasingCompactions() {
   erased_tables.reset();
 }
 
+void refuse_read(base::Error error) {
+  refused_merge = std::move(error);
+}
+
 std::optional<base::Error> take_refused_merge() {
   return std::exchange(refused_merge, std::nullopt);
 }
@@ -221,8 +233,8 @@ MergeLimit::~MergeLimit() {
   max_merged_bytes = no_merge_limit;
 }
 
-std::shared_ptr<::rocksdb::MergeOperator> make_merge_operator() {
-  return std::make_shared<FragmentMerge>();
+std::shared_ptr<::rocksdb::MergeOperator> make_merge_operator(std::shared_ptr<LargeBlocks> blocks) {
+  return std::make_shared<FragmentMerge>(std::move(blocks));
 }
 
 std::shared_ptr<::rocksdb::CompactionFilterFactory> make_purging_filter(

@@ -18,11 +18,16 @@
 
 namespace sibyl::storage::rocksdb {
 
-// Merges of 64 KiB and more are refused if the statement on this thread must not have their memory or time.
-// RocksDB then reports corruption, and the reader must call take_refused_merge().
-std::shared_ptr<::rocksdb::MergeOperator> make_merge_operator();
+class LargeBlocks;
 
-// Returns why a merge on this thread was refused since the last call, and forgets it. Call after every
+// Merges of 64 KiB and more are refused if the statement on this thread must not have their memory or time. RocksDB then
+// reports corruption, and the reader must call take_refused_merge().
+// Merges of large records in flushes and compactions take turns with `blocks`; nullptr: they do not.
+std::shared_ptr<::rocksdb::MergeOperator> make_merge_operator(std::shared_ptr<LargeBlocks> blocks = nullptr);
+
+// Records why a file is not read for the statement on this thread, as for a merge.
+void refuse_read(base::Error error);
+// Returns why a merge or a read on this thread was refused since the last call, and forgets it. Call after every
 // operation that failed.
 std::optional<base::Error> take_refused_merge();
 

@@ -20,6 +20,8 @@
 #include "storage/internals.h"
 #include "storage/rocksdb/background_listener.h"
 #include "storage/rocksdb/cache/counting_cache.h"
+#include "storage/rocksdb/cache/large_blocks.h"
+#include "storage/rocksdb/cache/large_records.h"
 #include "storage/rocksdb/cache/memory_keeper.h"
 #include "storage/rocksdb/cache/partition_record_tables.h"
 #include "storage/rocksdb/cache/row_cache.h"
@@ -245,7 +247,12 @@ base::Status RocksStore::open_tables() {
       });
   environment_ =
       make_guarded_environment(*recoverable_, {[this](uint64_t bytes) { return keeper_->may_compact(bytes); },
-                                               [this](uint64_t bytes) { keeper_->make_room(bytes); }});
+                                               [this](uint64_t bytes) { keeper_->make_room(bytes); },
+                                               [blocks = large_blocks_of(cache_)](uint64_t bytes) {
+                                                 const base::Status begun = blocks->begin_read(bytes);
+                                                 if (!begun) refuse_read(begun.error());
+                                                 return begun.has_value();
+                                               }});
   database.env = environment_.get();
   if (options_.shared != nullptr) fit_to_shared_storage(database);
   make_keeper(database);
@@ -258,6 +265,7 @@ base::Status RocksStore::open_tables() {
   if (server() != nullptr) database.write_buffer_manager = server()->memory;
   database.table_properties_collector_factories.push_back(make_partition_sizes(partition_watch_));
   database.table_properties_collector_factories.push_back(make_partition_samples());
+  database.table_properties_collector_factories.push_back(make_record_reservations(*large_blocks_of(cache_)));
   ::rocksdb::DB* opened = nullptr;
   const auto status =
       ::rocksdb::DB::Open(database, directory_ ? directory_->records_path() : object_path, &opened);
@@ -551,8 +559,8 @@ base::Status RocksStore::compact(BytesView begin, BytesView end) {
   // The first pass merges fragments into whole records, but does not pass the merged records to the purger.
   // The second does.
   for (int pass = 0; pass < 2; ++pass) {
-    const auto status =
-        database_->CompactRange(options, begin.empty() ? nullptr : &first, end.empty() ? nullptr : &last);
+    const auto status = listener_->compact(*database_, options, begin.empty() ? nullptr : &first,
+                                           end.empty() ? nullptr : &last);
     if (status.IsManualCompactionPaused())
       return base::fail(base::ErrorCode::server, "The compaction was stopped: the server is stopping");
     if (!status.ok()) return base::fail(error_of(status, base::ErrorCode::server));

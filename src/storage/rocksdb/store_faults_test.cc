@@ -24,6 +24,7 @@
 #include "storage/partition_sample.h"
 #include "storage/rocksdb/directory.h"
 #include "storage/rocksdb/faulty_disk.h"
+#include "storage/rocksdb/recovery/salvage.h"
 #include "storage/rocksdb/test_store.h"
 
 namespace sibyl::storage::rocksdb {
@@ -193,8 +194,9 @@ TEST_P(TableFaults, TheStoreResumesByItself) {
 }
 INSTANTIATE_TEST_SUITE_P(RocksDB, TableFaults, testing::Bool());
 
-// RocksDB itself can lose a flush that is requested while it resumes, and then waits for it forever.
-TEST(RocksdbStore, ResumesWhileAnotherThreadFlushes) {
+// RocksDB itself can lose a flush that is requested while it resumes, and then waits for it forever. A
+// compaction of everything flushes first.
+void expect_resumes_beside(const std::function<void(Store&)>& work) {
   TemporaryDirectory directory;
   const auto files = std::make_shared<FaultyFileSystem>();
   const auto environment = ::rocksdb::NewCompositeEnv(files);
@@ -215,7 +217,7 @@ TEST(RocksdbStore, ResumesWhileAnotherThreadFlushes) {
   };
   std::vector<std::thread> others;
   files->before_failure([&] {
-    others.emplace_back([&] { (void)store->flush(); });
+    others.emplace_back([&] { work(*store); });
     std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the request must come while a flush runs
   });
   for (int round = 0; round < 6; ++round) {
@@ -226,6 +228,14 @@ TEST(RocksdbStore, ResumesWhileAnotherThreadFlushes) {
   }
   for (std::thread& other : others) other.join();
   EXPECT_FALSE(others.empty());
+}
+
+TEST(RocksdbStore, ResumesWhileAnotherThreadFlushes) {
+  expect_resumes_beside([](Store& store) { (void)store.flush(); });
+}
+
+TEST(RocksdbStore, ResumesWhileAnotherThreadCompacts) {
+  expect_resumes_beside([](Store& store) { (void)store.compact({}, {}); });
 }
 
 TEST(RocksdbStore, ReportsTheSyncTimeOfTheDevice) {
@@ -529,6 +539,22 @@ TEST_F(LostFiles, AStoreWhoseRecordsAreMissingIsRefused) {
   std::filesystem::rename(data_ + "/elsewhere", data_ + "/records");
   EXPECT_EQ(get(*opened(data_), "a"), "in the log alone");
   expect_refused();
+}
+
+TEST_F(LostFiles, AStoreWithoutItsFormatFileIsRefusedWithAWayToRecover) {
+  const std::string format = data_ + "/SIBYL_FORMAT";
+  std::filesystem::remove(format);
+  const auto refused = open_store(data_);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().message(),
+            "Cannot open the store in " + data_ + ": it holds a store, but SIBYL_FORMAT is missing");
+  EXPECT_NE(refused.error().hint().find("sibyl recover --data " + data_), std::string::npos)
+      << refused.error().hint();
+  const auto salvaged = salvage(data_, copies_.path() + "/recovered");
+  ASSERT_TRUE(salvaged.has_value()) << salvaged.error().text();
+  EXPECT_EQ(get(*opened(copies_.path() + "/recovered"), "a"), "in the log alone");
+  std::filesystem::copy(original_.path() + "/SIBYL_FORMAT", format);
+  EXPECT_EQ(get(*opened(data_), "a"), "in the log alone");
 }
 
 TEST(RocksdbStore, AForeignDirectoryIsRefusedAndUnchanged) {

@@ -33,6 +33,9 @@ class WriteLog {
       uint64_t size = 0;  // the size according to its header
     };
     std::optional<Incomplete> incomplete;
+    // The log's directory had no segment, although an earlier run used one. Nothing is lost, because that run
+    // stopped cleanly. Empty otherwise.
+    std::string missing_directory;
   };
 
   virtual ~WriteLog() = default;

@@ -32,4 +32,9 @@ std::shared_ptr<CountingCache> make_block_cache(uint64_t capacity_bytes, int sha
       std::make_shared<LargeBlocks>(capacity_bytes >> shard_bits));
 }
 
+std::shared_ptr<LargeBlocks> large_blocks_of(const std::shared_ptr<::rocksdb::Cache>& cache) {
+  auto* const blocks = dynamic_cast<LargeBlocks*>(cache->memory_allocator());
+  return blocks == nullptr ? nullptr : std::shared_ptr<LargeBlocks>(cache, blocks);
+}
+
 }  // namespace sibyl::storage::rocksdb

@@ -15,6 +15,8 @@
 
 namespace sibyl::storage::rocksdb {
 
+class LargeBlocks;
+
 // Forwards everything to the wrapped cache. Thread-safe.
 class CountingCache final : public ::rocksdb::Cache {
  public:
@@ -89,5 +91,7 @@ class CountingCache final : public ::rocksdb::Cache {
 
 // A cache with `1 << shard_bits` shards, and with LargeBlocks for blocks that do not fit one of them.
 std::shared_ptr<CountingCache> make_block_cache(uint64_t capacity_bytes, int shard_bits);
+// Returns those of a cache, which they keep alive. nullptr: it was made in another way.
+std::shared_ptr<LargeBlocks> large_blocks_of(const std::shared_ptr<::rocksdb::Cache>& cache);
 
 }  // namespace sibyl::storage::rocksdb

@@ -57,6 +57,23 @@ class GuardedFile final : public ::rocksdb::FSWritableFileOwnerWrapper {
   bool is_compaction_ = false, is_flush_ = false;
 };
 
+class GuardedReads final : public ::rocksdb::FSRandomAccessFileOwnerWrapper {
+ public:
+  GuardedReads(std::unique_ptr<::rocksdb::FSRandomAccessFile> file, const SpaceHooks& hooks)
+      : FSRandomAccessFileOwnerWrapper(std::move(file)), hooks_(hooks) {}
+
+  IOStatus Read(uint64_t offset, size_t bytes, const IOOptions& options, Slice* result, char* buffer,
+                IODebugContext* context) const override {
+    constexpr size_t min_asked = 1 << 20;
+    if (bytes >= min_asked && !hooks_.may_read(bytes))
+      return IOStatus::Aborted("The statement must not read so large a record now");
+    return FSRandomAccessFileOwnerWrapper::Read(offset, bytes, options, result, buffer, context);
+  }
+
+ private:
+  const SpaceHooks& hooks_;
+};
+
 class GuardedFileSystem final : public ::rocksdb::FileSystemWrapper {
  public:
   GuardedFileSystem(std::shared_ptr<FileSystem> base, SpaceHooks hooks)
@@ -69,6 +86,14 @@ class GuardedFileSystem final : public ::rocksdb::FileSystemWrapper {
     auto status = FileSystemWrapper::NewWritableFile(name, options, result, context);
     if (status.ok() && name.ends_with(".sst"))
       *result = std::make_unique<GuardedFile>(std::move(*result), hooks_);
+    return status;
+  }
+  IOStatus NewRandomAccessFile(const std::string& name, const FileOptions& options,
+                               std::unique_ptr<::rocksdb::FSRandomAccessFile>* result,
+                               IODebugContext* context) override {
+    auto status = FileSystemWrapper::NewRandomAccessFile(name, options, result, context);
+    if (status.ok() && hooks_.may_read && name.ends_with(".sst"))
+      *result = std::make_unique<GuardedReads>(std::move(*result), hooks_);
     return status;
   }
 

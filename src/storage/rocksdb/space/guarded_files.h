@@ -3,7 +3,7 @@
 // A compaction needs space for its outputs before it can delete its inputs. If that space is not available,
 // it fails with a full device; RocksDB cleans up and retries. Flushes and the commit log meanwhile keep the
 // space that they need. Before a flush writes, it releases the reserve (disk_space.h) if the space is not
-// sufficient without it: a flush that fails would stop the store.
+// sufficient without it: a flush that fails would stop the store. Reads of large blocks may be refused.
 #pragma once
 
 #include <rocksdb/env.h>
@@ -14,12 +14,15 @@
 
 namespace sibyl::storage::rocksdb {
 
-// Both must be thread-safe.
+// All must be thread-safe.
 struct SpaceHooks {
   // Returns true if a compaction may write `bytes` more.
   std::function<bool(uint64_t bytes)> may_compact;
   // Called before a flush writes `bytes`.
   std::function<void(uint64_t bytes)> make_room;
+  // Returns false if the statement on this thread must not read so many bytes of a table file at once. Called for a
+  // MiB and more. May block. Empty: all may be read.
+  std::function<bool(uint64_t bytes)> may_read;
 };
 
 // Declares that the calling thread writes flushes. Needed because RocksDB gives flushes the I/O priority of

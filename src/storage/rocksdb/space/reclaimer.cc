@@ -63,12 +63,12 @@ void add_dropped(const PurgePolicy& policy, uint32_t first, uint32_t last,
   }
 }
 
-bool compact(::rocksdb::DB& database, uint32_t table) {
+bool compact(::rocksdb::DB& database, BackgroundListener& background, uint32_t table) {
   const Bytes begin = row::table_begin(table), end = row::table_end(table);
   ::rocksdb::CompactRangeOptions options;
   options.exclusive_manual_compaction = false;
   const ::rocksdb::Slice first = slice_of(begin), last = slice_of(end);
-  return database.CompactRange(options, &first, &last).ok();
+  return background.compact(database, options, &first, &last).ok();
 }
 
 }  // namespace
@@ -274,7 +274,7 @@ void Reclaimer::run(::rocksdb::DB& database, const Work& work, uint64_t min_byte
   std::vector<Erasure> left;
   for (const Erasure& erasure : erasures) {
     const bool is_known = erasure.older != Older{};
-    const bool is_done = is_known ? is_rewritten : compact(database, erasure.first);
+    const bool is_done = is_known ? is_rewritten : compact(database, background_, erasure.first);
     if (!is_done || !is_flushed) left.push_back(erasure);
   }
   if (!left.empty()) put_back(left, retry_pause);
