@@ -276,7 +276,8 @@ void RocksStore::make_caches() {
   constexpr uint64_t large_cache = 1 << 30;
   // With more shards, small shards would evict blocks that are in use.
   const int shard_bits = options_.block_cache_bytes < large_cache ? 3 : 5;
-  cache_ = make_block_cache(options_.block_cache_bytes, shard_bits);
+  cache_ = make_block_cache(options_.block_cache_bytes, shard_bits,
+                            options_.shared != nullptr ? BlockSource::remote : BlockSource::local_files);
   if (options_.row_cache_bytes > 0)
     own_row_cache_ = std::make_unique<RowCache>(options_.row_cache_bytes, partition_records_);
   row_cache_ = own_row_cache_.get();
