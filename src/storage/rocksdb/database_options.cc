@@ -27,6 +27,8 @@ BlockBasedTableOptions common_options(const std::shared_ptr<::rocksdb::Cache>& c
   // Bounds memory by the cache, however large the store is.
   table.cache_index_and_filter_blocks = true;
   table.cache_index_and_filter_blocks_with_high_priority = true;
+  // Open files keep theirs, so that a read need not look them up: one filter for each file that it passes.
+  table.metadata_cache_options.unpartitioned_pinning = ::rocksdb::PinningTier::kAll;
   return table;
 }
 

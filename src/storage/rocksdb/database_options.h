@@ -21,9 +21,10 @@ inline constexpr uint64_t memory_table_bytes(uint64_t write_buffer_bytes) {
 
 // Returns all options except those that belong to one open store: its files, purger and listeners.
 //
-// New files have whole filters and indexes while those of all files fit a quarter of the block cache, because
-// then a point read needs fewer look-ups in the cache. Otherwise they are partitioned into blocks of 4 KiB, so
-// that the cache holds those in use. Every file describes its own layout, so a store may have both.
+// New files have whole filters and indexes while those of all files fit a quarter of the block cache. Open files
+// keep them there, so a point read looks up only a data block in the cache. Otherwise they are partitioned into
+// blocks of 4 KiB, so that the cache holds those in use. Every file describes its own layout, so a store may
+// have both.
 //
 // `data_bytes` returns the size of all files. It is called on RocksDB's threads.
 ::rocksdb::Options database_options(const Options& options, const std::shared_ptr<::rocksdb::Cache>& cache,
