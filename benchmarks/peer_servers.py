@@ -29,10 +29,11 @@ def machine():
     return f"{os.cpu_count()} cores ({cpu}), {memory:.0f} GiB, Linux {platform.release().split('-')[0]}"
 
 
-def run(command, **options):
-    done = subprocess.run(command, capture_output=True, text=True, **options)
+def run(command, shows_progress=False, **options):
+    errors = None if shows_progress else subprocess.PIPE
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=errors, text=True, **options)
     if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(map(str, command[:4]))} failed: {done.stderr[-500:] or done.stdout[-500:]}")
+        raise RuntimeError(f"{' '.join(map(str, command[:4]))} failed: {(done.stderr or done.stdout)[-500:]}")
     return done.stdout
 
 
@@ -64,13 +65,14 @@ class Server:
     def can_hold(self, _keys):
         return True
 
-    def _bench(self, *arguments):
+    def _bench(self, *arguments, shows_progress=False):
+        quiet = [] if shows_progress else ["--quiet"]
         output = run([self.binary, "bench", "--host", self.address, "--pid", str(self.process.pid), "--row-bytes",
-                      str(ROW_BYTES), "--quiet", "--json", *map(str, arguments)])
+                      str(ROW_BYTES), *quiet, "--json", *map(str, arguments)], shows_progress=shows_progress)
         return json.loads(output.splitlines()[-1])
 
-    def load(self, keys):
-        self._bench("--workload", "read", "--keys", keys, "--operations", 64)
+    def load(self, keys, shows_progress=False):
+        self._bench("--workload", "read", "--keys", keys, "--operations", 64, shows_progress=shows_progress)
 
     def warm_up(self, workload, keys):
         pass
