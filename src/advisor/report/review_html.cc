@@ -197,7 +197,7 @@ class HtmlReport {
           choice.cost ? cost_text(*choice.cost) : "",
           choice.chosen ? "chosen"
           : choice.fits ? ""
-                        : "misses a target");
+                        : "misses&nbsp;a&nbsp;target");
     out_ += "</table></div>\n";
   }
 

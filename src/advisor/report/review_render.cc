@@ -129,15 +129,22 @@ class TextReport {
     return line.is_table ? line.name : line.table.empty() ? line.name : line.table + " / " + line.name;
   }
 
-  // The first letters, with a mark if some were removed.
+  // The first words, with a mark. A clause is kept whole if it has at least half of the letters.
   static std::string cut(const std::string& text, size_t letters) {
     std::string out;
-    size_t count = 0;
+    size_t count = 0, word = 0, clause = 0;
     for (const char c : text) {
-      if ((c & 0xC0) != 0x80 && ++count > letters - 1) return out + "…";
+      if ((c & 0xC0) != 0x80 && ++count > letters - 2) break;
+      if (c == ' ') {
+        word = out.size();
+        const bool ends =
+            out.ends_with(',') || out.ends_with(':') || out.ends_with(';') || out.ends_with('.');
+        if (ends) clause = out.size();
+      }
       out += c;
     }
-    return out;
+    out.resize(clause > letters / 2 ? clause - 1 : word > 0 ? word : out.size());
+    return out + " …";
   }
 
   // The mark before a statement: "fine", or the severity of its worst finding.
@@ -235,8 +242,7 @@ class TextReport {
       for (size_t i = 0; i <= bar_width; ++i)
         bar += i == mark ? "|" : i < half ? "█" : i < most ? "▓" : i < all ? "░" : " ";
       const bool over = table.horizon->max > review_.target.partition_bytes;
-      out_ += fmt::format("{}  {}, {}, {}", paint(over ? "31" : "32", bar), size_text(table.horizon->p50),
-                          size_text(table.horizon->p99), size_text(table.horizon->max));
+      out_ += fmt::format("{}  {}", paint(over ? "31" : "32", bar), sizes_text(*table.horizon));
       // The prediction ends before the horizon if the observed period is short.
       if (table.horizon_seconds < review_.target.horizon && table.now && table.now->max != table.horizon->max)
         out_ += fmt::format(" after {}, the limit of the prediction", duration_text(table.horizon_seconds));
@@ -248,6 +254,12 @@ class TextReport {
       out_ += "\n";
       inputs(table);
     }
+  }
+
+  // "2 GB, 4 GB, 9 GB", or once if they are equal.
+  static std::string sizes_text(const Sizes& sizes) {
+    const std::string p50 = size_text(sizes.p50), p99 = size_text(sizes.p99), max = size_text(sizes.max);
+    return p50 == max ? max : fmt::format("{}, {}, {}", p50, p99, max);
   }
 
   // Prints the numbers from which the sizes follow.
@@ -317,13 +329,11 @@ class TextReport {
 
   // The most frequent key, by name if a database has observed it.
   static std::string hottest_text(const TableReview& table) {
-    if (table.hottest_share <= 0) return "";
     const double percent = 100 * table.hottest_share;
+    if (percent < 0.1 * (1 - 1e-9)) return "";
     const std::string& key = table.hottest_write.empty() ? table.hottest_read : table.hottest_write;
     return fmt::format("   hottest key {}{}",
-                       percent < 0.01  ? std::string("below 0.01%")
-                       : percent >= 10 ? fmt::format("{:.0f}%", percent)
-                                       : fmt::format("{:.2g}%", percent),
+                       percent >= 10 ? fmt::format("{:.0f}%", percent) : fmt::format("{:.2g}%", percent),
                        key.empty() ? "" : ": " + clean(key));
   }
 
@@ -356,16 +366,16 @@ class TextReport {
     size_t widest = 0;
     for (const Choice& choice : finding.choices) widest = std::max(widest, letters(choice.name));
     for (const Choice& choice : finding.choices) {
-      const std::string line = fmt::format(
-          "{} {}  {} partition{} per read{}, largest {}{}{}{}", choice.chosen ? ">" : " ",
-          padded(choice.name, widest), count_text(choice.partitions), choice.partitions == 1 ? "" : "s",
-          choice.partitions_p95 > choice.partitions
-              ? fmt::format(" (p95 {})", count_text(choice.partitions_p95))
-              : "",
-          size_text(choice.largest_bytes),
-          choice.hottest_rate > 0 ? ", hottest " + rate_text(choice.hottest_rate) : "",
-          choice.cost ? fmt::format(", cost {} per second", cost_text(*choice.cost)) : "",
-          choice.fits ? "" : ", misses a target");
+      const std::string line =
+          fmt::format("{} {}  {} per read{}, largest {}{}{}{}", choice.chosen ? ">" : " ",
+                      padded(choice.name, widest), count_of(choice.partitions, "partition"),
+                      choice.partitions_p95 > choice.partitions
+                          ? fmt::format(" (p95 {})", count_text(choice.partitions_p95))
+                          : "",
+                      size_text(choice.largest_bytes),
+                      choice.hottest_rate > 0 ? ", hottest " + rate_text(choice.hottest_rate) : "",
+                      choice.cost ? fmt::format(", cost {} per second", cost_text(*choice.cost)) : "",
+                      choice.fits ? "" : ", misses a target");
       out_ += "  " + (choice.chosen ? paint("32", line) : choice.fits ? line : paint("2", line)) + "\n";
     }
   }

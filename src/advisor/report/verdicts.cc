@@ -9,11 +9,6 @@
 namespace sibyl::advisor {
 namespace {
 
-std::string count_of(double count, const char* one) {
-  const std::string text = count_text(count);
-  return fmt::format("{} {}{}", text, one, text == "1" ? "" : "s");
-}
-
 std::string table_text(const TableReview& table, const ReviewTarget& target) {
   if (!table.horizon)
     return fmt::format("sizes unknown: declare -- @table {} rows=… partitions=…", table.name);
@@ -21,7 +16,8 @@ std::string table_text(const TableReview& table, const ReviewTarget& target) {
                                  size_text(target.partition_bytes));
   if (!table.growth.empty() && table.now && table.now->max != table.horizon->max)
     text += " after " + duration_text(table.horizon_seconds);
-  if (table.spread && table.spread->nodes > 1)
+  constexpr double uneven = 1.1;
+  if (table.spread && table.spread->bytes >= uneven)
     text += fmt::format(", fullest node {:.1f} times the mean", table.spread->bytes);
   return text;
 }
@@ -88,12 +84,12 @@ void add_other_tables(const Review& review, std::vector<VerdictLine>& lines) {
 }  // namespace
 
 std::string cost_text(const QueryReview& query) {
-  const std::string rows = query.rows_read ? count_of(*query.rows_read, "row") : std::string("? rows");
-  if (query.bound == "all" && !query.partitions) return rows + " of all partitions";
-  return fmt::format("{} of {}", rows,
-                     query.partitions
-                         ? count_of(*query.partitions, "partition")
-                         : fmt::format("{} partitions", query.bound.empty() ? "?" : query.bound));
+  std::string partitions = fmt::format("{} partitions", query.bound.empty() ? "?" : query.bound);
+  if (query.partitions)
+    partitions = count_of(*query.partitions, "partition");
+  else if (query.bound == "all")
+    partitions = "all partitions";
+  return query.rows_read ? count_of(*query.rows_read, "row") + " of " + partitions : partitions;
 }
 
 size_t unknown_sizes(const Review& review) {

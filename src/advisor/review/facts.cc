@@ -347,8 +347,20 @@ bool makes_key(const cql::Insert& insert, const schema::Table& table) {
   return false;
 }
 
+// The declared size of a collection is that of the whole value. If its elements alone need more, it can only be
+// that of one element.
+void take_element_sizes(TableFacts& facts) {
+  constexpr double least_element = 5;  // bytes, with its length
+  for (const schema::Column& column : facts.table->columns) {
+    ColumnFacts& known = facts.columns[column.name];
+    if (!column.type->is_collection() || !known.size || !known.elements) continue;
+    if (*known.size < least_element * *known.elements) known.size = *known.size * *known.elements;
+  }
+}
+
 void derive_statistics(const TableRates& rates, const TableFacts* base, TableFacts& facts) {
   const schema::Table& table = *facts.table;
+  take_element_sizes(facts);
   if (facts.reads == 0) facts.reads = rates.reads;
   if (facts.writes == 0) facts.writes = rates.writes;
   // Writes that have ended do not load partitions any more.
@@ -370,6 +382,8 @@ void derive_statistics(const TableRates& rates, const TableFacts* base, TableFac
   derive_by_quantiles(facts);
   facts.inserts = rates.inserts;
   facts.updates = rates.updates;
+  for (const auto& [column, rate] : rates.appends)
+    if (!rates.shrinks.contains(column)) facts.appends[column] = rate;
   find_growth(facts, rates);
   // New rows are written, even if only other writes are declared as statements.
   if (facts.growth && facts.rate_origin != Origin::measured)
@@ -403,9 +417,10 @@ void TableRates::add(const cql::Statement& statement, size_t index, const plan::
     makes_keys = makes_keys || makes_key(*insert, *use.table);
   }
   if (const cql::Update* update = one.operator()<cql::Update>())
-    for (const cql::Assignment& assignment : update->assignments)
-      if (assignment.element_key == nullptr && assignment.field.empty()) updates[assignment.column] += rate;
+    for (const cql::Assignment& assignment : update->assignments) add(assignment, rate);
   const cql::Delete* remove = one.operator()<cql::Delete>();
+  if (remove != nullptr)
+    for (const cql::DeleteTarget& target : remove->targets) shrinks.insert(target.column);
   if (remove == nullptr || !remove->targets.empty() || rate <= 0) return;
   const double keys = use.partitions ? static_cast<double>(*use.partitions) : 1;
   if (use.access == Access::rows || use.table->clustering_count == 0)
@@ -414,6 +429,16 @@ void TableRates::add(const cql::Statement& statement, size_t index, const plan::
     partitions_removed += rate * keys;
   else
     removes_ranges = true;
+}
+
+void TableRates::add(const cql::Assignment& assignment, double rate) {
+  using Kind = cql::Assignment::Kind;
+  const bool whole = assignment.element_key == nullptr && assignment.field.empty();
+  if (whole) updates[assignment.column] += rate;
+  if (assignment.kind == Kind::add || assignment.kind == Kind::prepend || !whole)
+    appends[assignment.column] += rate;
+  else
+    shrinks.insert(assignment.column);
 }
 
 TableFacts* find_table(ReviewModel& model, const std::string& written) {

@@ -170,7 +170,7 @@ SELECT v FROM config WHERE k = ?;
   ASSERT_NE(hot, nullptr);
   ASSERT_GE(hot->evidence.size(), 2u);
   EXPECT_EQ(hot->evidence[0].text, "40,000/s reads in total");
-  EXPECT_THAT(hot->evidence[1].text, HasSubstr("39.6% of them on one key"));
+  EXPECT_THAT(hot->evidence[1].text, HasSubstr("39.6% of the reads on one key"));
   EXPECT_NEAR(review.tables[0].hottest_share, 0.396, 0.01);
   EXPECT_GT(review.tables[0].spread->requests, review.tables[0].spread->bytes + 0.1);
 }

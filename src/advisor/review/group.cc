@@ -152,6 +152,7 @@ struct GroupReads {
   GroupReview review;
   std::vector<const StatementFacts*> statements;
   double requests = 0, rate = 0;
+  double cost = 0;                                     // by the cost model, without the rows
   const TableFacts *first = nullptr, *last = nullptr;  // nullptr: unknown
 
   // True if the group sends one request. A statement may run less than once per execution of the group.
@@ -175,6 +176,8 @@ GroupReads reads_of(const ReviewModel& model, const std::string& group, const Re
     ++out.review.queries;
     out.statements.push_back(&statement);
     out.requests += statement.times;
+    const bool counted = query != review.queries.end() && query->partitions;
+    out.cost += statement.times * model.cost.read(counted ? *query->partitions : 1, 0);
     out.rate = std::max(out.rate, statement.rate);
     const auto& uses = statement.explanation.uses;
     out.last = uses.empty() ? nullptr : model.find(*uses[0].table);
@@ -340,10 +343,10 @@ void fix_by_join(const ReviewModel& model, const GroupReads& reads, Finding& fin
   finding.cost += "Every change of a row is written to every copy";
   if (rows && reads.last->rows)
     finding.cost += fmt::format("; the copies take {} on each replica", size_text(more_bytes));
-  if (!split)
-    finding.cost += fmt::format(
-        "; a read costs 1/{:.1f} as much as now",
-        reads.requests * model.cost.read(1, 1) / model.cost.read(1, std::max(1.0, reads.requests - 1)));
+  if (!split) {
+    const double ratio = reads.cost / model.cost.read(1, std::max(1.0, *reads.review.partitions - 1));
+    finding.cost += fmt::format("; a read costs 1/{:.{}f} as much as now", ratio, ratio < 10 ? 1 : 0);
+  }
   finding.cost += ".";
   constexpr double many = 10'000;
   if (const double copies = copies_of_most_popular(reads, looked_up); copies > many)

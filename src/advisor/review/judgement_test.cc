@@ -299,7 +299,7 @@ SELECT * FROM latest WHERE shift = ? LIMIT 20;
 )");
   EXPECT_NEAR(review.tables.at(0).horizon->p50, 8 * 3600 * 100, 1000);
   EXPECT_THAT(must_find(review, Verdict::hot_partition).evidence.at(1).text,
-              HasSubstr("the current period takes every read"));
+              HasSubstr("100% of the reads on one key, in the current period"));
 }
 
 // --- Quantiles

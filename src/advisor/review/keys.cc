@@ -18,6 +18,7 @@ using types::Kind;
 constexpr double year = 365 * 86'400.0;
 constexpr double least_element = 24;  // bytes of an element while it is read
 constexpr double large_cell = 1e6, huge_cell = 10e6, chunk_bytes = 512e3;
+constexpr double many_elements = 10'000;  // of a collection, which is read as a whole
 
 bool is_unique_type(const schema::Column& column) {
   return column.type->kind() == Kind::uuid || column.type->kind() == Kind::timeuuid;
@@ -218,27 +219,68 @@ class KeyReviewer {
     review_.findings.push_back(std::move(finding));
   }
 
+  // True if each added element is a new one: lists keep all of them, and other collections those with a new key.
+  static bool keeps_all(const types::Type& type) {
+    if (type.kind() == Kind::list) return true;
+    const Kind key = type.kind() == Kind::map ? type.map_key()->kind() : type.element()->kind();
+    return key == Kind::uuid || key == Kind::timeuuid || key == Kind::timestamp || key == Kind::bigint;
+  }
+
+  // The elements that statements will have added to the collection of the busiest row at the horizon. A declared
+  // maximum limits them.
+  double added_elements(const schema::Column& column) const {
+    const auto appends = facts_.appends.find(column.name);
+    if (appends == facts_.appends.end() || appends->second <= 0 || !facts_.rows || *facts_.rows <= 0)
+      return 0;
+    if (facts_.column(column).max_elements || !keeps_all(*column.type)) return 0;
+    double seconds = model_.horizon_of(facts_);
+    if (facts_.retention) seconds = std::min(seconds, *facts_.retention);
+    const double rows = std::max(*facts_.rows, facts_.growth ? facts_.rows_after(seconds / 2) : 0);
+    const double share =
+        table_.clustering_count == 0 && facts_.key_skew() > 0 ? facts_.hottest_share() : 1 / rows;
+    return appends->second * seconds * share;
+  }
+
   void large_cells() {
     for (const schema::Column& column : table_.columns) {
+      if (column.is_primary_key()) continue;
       const ColumnFacts& known = facts_.column(column);
-      double size = known.size.value_or(0), counted = 0;
-      const std::optional<double> elements = known.max_elements ? known.max_elements : known.elements;
-      if (column.type->is_collection() && elements) {
-        size = std::max(size, *elements * element_bytes(*column.type));
-        counted = *elements * least_element;
+      double size = known.size.value_or(0), elements = 0;
+      if (column.type->is_collection()) {
+        const double now = known.max_elements.value_or(known.elements.value_or(0));
+        const double added = added_elements(column);
+        elements = now + added;
+        const double each =
+            now > 0 ? std::max(size / now, element_bytes(*column.type)) : element_bytes(*column.type);
+        size = std::max(size, elements * each);
       }
-      if (std::max(size, counted) < large_cell || column.is_primary_key()) continue;
-      Finding finding =
-          begin(Verdict::large_cell, size >= huge_cell ? Severity::error : Severity::warning,
-                fmt::format("A value of {} {}; it is read and written as a whole.", column.name,
-                            size >= large_cell ? "takes " + size_text(size)
-                                               : fmt::format("has {} elements", count_text(*elements))));
-      finding.evidence.push_back({known.size ? fmt::format("size={}", size_text(*known.size))
-                                             : fmt::format("{} elements", count_text(*elements)),
-                                  facts_.origin});
-      fix_large(finding, column, size);
-      review_.findings.push_back(std::move(finding));
+      if (std::max(size, elements * least_element) >= large_cell || elements >= many_elements)
+        report_cell(column, size, elements);
     }
+  }
+
+  void report_cell(const schema::Column& column, double size, double elements) {
+    const ColumnFacts& known = facts_.column(column);
+    const double added = column.type->is_collection() ? added_elements(column) : 0;
+    const std::string much =
+        size >= large_cell ? size_text(size) : fmt::format("{} elements", count_text(elements));
+    Finding finding =
+        begin(Verdict::large_cell, size >= huge_cell ? Severity::error : Severity::warning,
+              added > elements / 2 ? fmt::format("Nothing removes elements from {}: in {}, a value has {}.",
+                                                 column.name, duration_text(model_.horizon_of(facts_)), much)
+                                   : fmt::format("A value of {} {} {}; it is read and written as a whole.",
+                                                 column.name, size >= large_cell ? "takes" : "has", much));
+    if (elements > added || known.size)
+      finding.evidence.push_back({elements > added ? fmt::format("{} elements", count_text(elements - added))
+                                                   : fmt::format("size={}", size_text(*known.size)),
+                                  facts_.origin});
+    if (added > 0)
+      finding.evidence.push_back(
+          {fmt::format("{} new elements in {} rows", rate_text(facts_.appends.at(column.name)),
+                       count_text(*facts_.rows)),
+           facts_.rate_origin});
+    fix_large(finding, column, size);
+    review_.findings.push_back(std::move(finding));
   }
 
   // The bytes of an element, including its overhead.

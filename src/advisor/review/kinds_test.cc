@@ -290,5 +290,187 @@ DELETE FROM messages WHERE channel = ? AND day = ? AND at = ?;
   EXPECT_NE(find(review, Verdict::hot_partition), nullptr);
 }
 
+TEST(Kinds, OneThingOfEachKeyIsMeantToBeReplaced) {
+  const auto severity = [](const char* table, const char* key) {
+    const Review review = review_of(fmt::format(R"(
+CREATE TABLE {0} ({1} int PRIMARY KEY, at timestamp, value double);
+-- @table {0} rows=40k
+-- @write put rate=8000/s
+INSERT INTO {0} ({1}, at, value) VALUES (?, ?, ?);
+)",
+                                                table, key));
+    const Finding* finding = find(review, Verdict::key_collision);
+    return finding != nullptr ? to_string(finding->severity) : "-";
+  };
+  EXPECT_STREQ(severity("vehicle_position", "vehicle"), "note");
+  EXPECT_STREQ(severity("vehicle_position", "vehicle_id"), "note");
+  EXPECT_STREQ(severity("room_balance", "room"), "-");
+  for (const char* history : {"vehicle_positions", "vehicle_log", "vehicle_reading", "positions"})
+    EXPECT_STREQ(severity(history, "vehicle"), "warning") << history;
+}
+
+TEST(Kinds, CollectionsAreJudgedByTheirElements) {
+  struct Case {
+    const char *type, *options, *change;
+    const char *found, *why;
+  };
+  for (const Case& one : {
+           Case{"list<text>", "fanout=20000", "", "warning", "20,000 elements"},
+           Case{"list<text>", "fanout=20000 size=300", "", "warning", "6 MB: the size of one review"},
+           Case{"list<text>", "fanout=2000 size=600kB", "", "-", "600 kB: the size of all reviews"},
+           Case{"list<text>", "fanout=50", "c = c + ?", "warning", "31,536 in a year"},
+           Case{"list<text>", "fanout=50 max=200", "c = c + ?", "-", "something keeps it short"},
+           Case{"set<text>", "fanout=5", "c = c + ?", "-", "the same tags come again"},
+           Case{"set<uuid>", "fanout=5", "c = c + ?", "warning", "followers are new ones"},
+           Case{"map<timestamp, int>", "fanout=5", "c[?] = ?", "warning", "each time is a new one"},
+           Case{"map<text, int>", "fanout=5", "c[?] = ?", "-", "names come again"},
+           Case{"list<text>", "fanout=50", "c = ?", "-", "replaced as a whole"},
+       }) {
+    const std::string change =
+        *one.change == 0 ? ""
+                         : fmt::format("-- @write w rate=50/s\nUPDATE t SET {} WHERE id = ?;\n", one.change);
+    const Review review = review_of(fmt::format(R"(
+CREATE TABLE t (id uuid PRIMARY KEY, name text, c {});
+-- @table t rows=50k growth=0/s
+-- @column t.c {}
+{})",
+                                                one.type, one.options, change));
+    const Finding* finding = find(review, Verdict::large_cell);
+    EXPECT_STREQ(finding != nullptr ? to_string(finding->severity) : "-", one.found)
+        << one.type << ": " << one.why;
+  }
+}
+
+TEST(Kinds, ElementsThatAreRemovedDoNotGrow) {
+  const auto found = [](const char* more) {
+    return ids(review_of(fmt::format(R"(
+CREATE TABLE t (id uuid PRIMARY KEY, c list<text>);
+-- @table t rows=50k growth=0/s
+-- @write add rate=50/s
+UPDATE t SET c = c + ? WHERE id = ?;
+{})",
+                                     more)));
+  };
+  EXPECT_EQ(found(""), "LARGE_CELL t\n");
+  EXPECT_EQ(found("-- @write remove rate=50/s\nUPDATE t SET c = c - ? WHERE id = ?;\n"), "");
+  EXPECT_EQ(found("-- @write cut rate=50/s\nDELETE c[0] FROM t WHERE id = ?;\n"), "");
+}
+
+TEST(Kinds, SearchesByFirstLettersGetATable) {
+  for (const char* where : {"name >= ? AND name < ?", "name LIKE 'an%'", "name > ?"}) {
+    const Review review = review_of(fmt::format(R"(
+CREATE TABLE people (name text PRIMARY KEY, phone text);
+-- @table people rows=7M
+-- @query starting rate=30/s
+SELECT * FROM people WHERE {} LIMIT 20;
+)",
+                                                where));
+    const Finding* finding = find(review, Verdict::unsupported_query);
+    ASSERT_NE(finding, nullptr) << where;
+    EXPECT_THAT(finding->cql, HasSubstr("-- prefix: the first letters of name")) << where;
+    EXPECT_THAT(finding->cql, HasSubstr("PRIMARY KEY (prefix, name)")) << where;
+  }
+  const Review numbers = review_of(
+      "CREATE TABLE t (k int PRIMARY KEY, v text);\n-- @table t rows=7M\nSELECT * FROM t WHERE k > ?;\n");
+  EXPECT_EQ(numbers.findings.at(0).cql, "") << "numbers have no letters";
+}
+
+TEST(Kinds, FewValuesOfTheClusteringKeyBoundAPartition) {
+  const auto calls = [](const char* values) {
+    return review_of(fmt::format(R"(
+CREATE TABLE calls (client uuid, minute timestamp, endpoint text, n counter, PRIMARY KEY ((client, minute), endpoint));
+{}
+-- @write count rate=5000/s
+UPDATE calls SET n = n + 1 WHERE client = ? AND minute = ? AND endpoint = ?;
+)",
+                                 values));
+  };
+  const Review known = calls("-- @column calls.endpoint distinct=12");
+  ASSERT_TRUE(known.tables.at(0).horizon.has_value());
+  EXPECT_NEAR(known.tables.at(0).horizon->max, 12 * known.tables.at(0).row_bytes, 1);
+  EXPECT_FALSE(calls("").tables.at(0).horizon.has_value());
+  EXPECT_FALSE(calls("-- @column calls.endpoint distinct=1e9").tables.at(0).horizon.has_value());
+}
+
+TEST(Kinds, ReadsOfAllRowsMayNeedTheStoredOrder) {
+  const auto severity = [](const char* type, const char* other) {
+    const Review review = review_of(fmt::format(R"(
+CREATE TABLE moves (game bigint, n {}, move text, PRIMARY KEY (game, n));
+-- @query last
+SELECT * FROM moves WHERE game = ? ORDER BY n DESC LIMIT 1;
+{})",
+                                                type, other));
+    return std::string(to_string(find(review, Verdict::order_mismatch)->severity));
+  };
+  constexpr const char* replay = "-- @query replay\nSELECT * FROM moves WHERE game = ?;\n";
+  EXPECT_EQ(severity("int", ""), "warning");
+  EXPECT_EQ(severity("int", replay), "note") << "moves come in their order";
+  EXPECT_EQ(severity("timeuuid", replay), "warning") << "times may come newest first";
+}
+
+TEST(Kinds, ANewPeriodMayHaveTheNameOfTheOldOne) {
+  const Review review = review_of(R"(
+CREATE TABLE messages (channel bigint, bucket int, id timeuuid, body text, PRIMARY KEY ((channel, bucket), id))
+  WITH CLUSTERING ORDER BY (id DESC);
+-- @table messages growth=100/s row=300
+-- @column messages.channel distinct=20
+-- @column messages.bucket growth=1/10d
+-- @query page rate=10/s
+SELECT * FROM messages WHERE channel = ? AND bucket = ? LIMIT 50;
+)");
+  const Finding* finding = find(review, Verdict::partition_growth);
+  ASSERT_NE(finding, nullptr);
+  EXPECT_THAT(finding->cql, HasSubstr("PRIMARY KEY ((channel, bucket"));
+  EXPECT_THAT(finding->fix, testing::StartsWith("Split by time")) << "no caution: its partitions end";
+}
+
+TEST(Kinds, MissingPartitionsAreNamed) {
+  const Review review = review_of(R"(
+CREATE TABLE reservations (hotel int, night date, room int, guest uuid, PRIMARY KEY ((hotel, night), room));
+-- @table reservations rows=80M growth=0/s
+-- @column reservations.hotel distinct=4000
+)");
+  const Finding* finding = find(review, Verdict::unknown_size);
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->fix, "Declare what is missing: -- @table reservations partitions=N.");
+}
+
+TEST(Kinds, TheCostOfAJoinCountsPartitions) {
+  const Review review = review_of(R"(
+CREATE TABLE follows (person bigint, followee bigint, PRIMARY KEY (person, followee));
+CREATE TABLE posts (author bigint, id timeuuid, body text, PRIMARY KEY (author, id));
+-- @table follows partitions=2M p50=200 p99=2000
+-- @table posts rows=400M partitions=2M growth=0/s
+-- @group timeline
+-- @query followees
+SELECT followee FROM follows WHERE person = ?;
+-- @query newest
+SELECT * FROM posts WHERE author IN ? LIMIT 50;
+)");
+  for (const Finding& finding : review.findings)
+    if (finding.query == "timeline") {
+      EXPECT_THAT(finding.cost, HasSubstr("a read costs 1/35 as much as now"));
+    }
+}
+
+TEST(Kinds, ManyRowsReadForOneReturnedAreWastedInSmallTablesToo) {
+  const auto found = [](double rows, double values, const char* rate) {
+    return ids(review_of(fmt::format(R"(
+CREATE TABLE users (id int PRIMARY KEY, mail text);
+-- @table users rows={} growth=0/s
+-- @column users.mail distinct={}
+-- @query by_mail{}
+SELECT * FROM users WHERE mail = ? ALLOW FILTERING;
+)",
+                                     rows, values, rate)));
+  };
+  EXPECT_EQ(found(900, 900, " rate=20/s"), "FULL_SCAN users/by_mail\n");
+  EXPECT_EQ(found(150, 150, " rate=20/s"), "FULL_SCAN users/by_mail\n");
+  EXPECT_EQ(found(900, 900, ""), "FULL_SCAN users/by_mail\n");
+  EXPECT_EQ(found(900, 30, " rate=20/s"), "") << "30 read for one returned";
+  EXPECT_EQ(found(900, 900, " rate=3/d"), "") << "rarely";
+  EXPECT_EQ(found(80, 80, " rate=20/s"), "");
+}
+
 }  // namespace
 }  // namespace sibyl::advisor

@@ -15,6 +15,8 @@
 namespace sibyl::advisor {
 namespace {
 
+using std::string_view_literals::operator""sv;
+
 std::string qualified(const Shape& shape) {
   return (shape.keyspace.empty() ? "" : types::quote_identifier(shape.keyspace) + ".") +
          types::quote_identifier(shape.name);
@@ -281,9 +283,10 @@ class ProposalWriter {
     added = std::move(split.proposal.partition);
     first.choices = std::move(split.choices);
     first.fix += " As the table then keeps every row: " + split.fix;
-    const std::string copied = "The rows must be copied once.";
-    if (first.cost.starts_with(copied)) first.cost.erase(0, copied.size() + 1);
-    first.cost += " " + split.cost;
+    // The cost of the split says the same.
+    for (const std::string_view said : {std::string_view(keeps_every_row), "The rows must be copied once."sv})
+      if (const size_t at = first.cost.find(said); at != std::string::npos) first.cost.erase(at, said.size());
+    first.cost += (first.cost.empty() ? "" : " ") + split.cost;
     return kept;
   }
 

@@ -4,43 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "advisor/review/fix.h"
+#include "advisor/review/queue.h"
 #include "cql/printer.h"
 
 namespace sibyl::advisor {
 namespace {
 
 using Access = plan::Explanation::Access;
-
-// Where a read starts: at the smallest or the largest value of the first clustering column that it does not
-// compare by =.
-struct Front {
-  const schema::Column* column = nullptr;  // nullptr: the read gives whole keys
-  bool from_least = true;
-  bool is_bounded = false;  // the statement gives a bound, and skips everything before it
-};
-
-Front front_of(const plan::Explanation::TableUse& use, const cql::Select& select) {
-  const auto compares = [&](const schema::Column& column, auto wanted) {
-    return std::any_of(select.where.begin(), select.where.end(), [&](const cql::Relation& relation) {
-      return !relation.columns.empty() && relation.columns[0] == column.name && wanted(relation.op);
-    });
-  };
-  using cql::Operator;
-  Front front;
-  for (size_t i = 0; i < use.table->clustering_count && front.column == nullptr; ++i) {
-    const schema::Column& column = use.table->clustering(i);
-    const auto by_equals = [](Operator op) { return op == Operator::equal || op == Operator::in; };
-    if (!compares(column, by_equals)) front.column = &column;
-  }
-  if (front.column == nullptr) return front;
-  front.from_least = front.column->descending == use.reversed;
-  front.is_bounded = compares(*front.column, [&](Operator op) {
-    return front.from_least ? op == Operator::greater || op == Operator::greater_or_equal
-                            : op == Operator::less || op == Operator::less_or_equal;
-  });
-  return front;
-}
 
 // Finds a read from the front of a partition: one with a LIMIT and without a bound that skips deleted rows. A
 // read of the largest values of a column that is not a time is a ranking, not a queue.
@@ -95,20 +65,41 @@ const StatementFacts* find_worst_read(const ReviewModel& model, const TableFacts
   return worst;
 }
 
-// Finds a read of whole partitions, which scans every tombstone in them.
-const StatementFacts* find_whole_read(const ReviewModel& model, const TableFacts& table) {
-  for (const StatementFacts& statement : model.statements) {
-    if (statement.select() == nullptr || statement.error || statement.ad_hoc) continue;
-    if (statement.explanation.uses.empty()) continue;
-    const plan::Explanation::TableUse& use = statement.explanation.uses[0];
-    if (model.find(*use.table) == &table && use.access == Access::partitions && !use.has_limit &&
-        use.clustering.empty())
-      return &statement;
+// The share of a partition's rows that a SELECT without LIMIT reads: 1, or less if it compares leading clustering
+// columns by =. 0: it reads a range, or the number of values is not known.
+double share_of_partition(const ReviewModel& model, const TableFacts& table,
+                          const StatementFacts& statement) {
+  if (statement.select() == nullptr || statement.error || statement.ad_hoc) return 0;
+  if (statement.explanation.uses.empty()) return 0;
+  const plan::Explanation::TableUse& use = statement.explanation.uses[0];
+  if (model.find(*use.table) != &table || use.access != Access::partitions || use.has_limit) return 0;
+  double share = 1;
+  for (const cql::Relation& relation : statement.select()->where) {
+    const schema::Column* column =
+        relation.columns.size() == 1 ? use.table->find(relation.columns[0]) : nullptr;
+    if (column == nullptr || !column->is_clustering()) continue;
+    const std::optional<double>& values = table.column(*column).distinct;
+    if (relation.op != cql::Operator::equal || !values) return 0;
+    share /= *values;
   }
-  return nullptr;
+  return use.filters.empty() ? share : 1;
 }
 
-constexpr double few_tombstones = 100, many_tombstones = 1000, very_many_tombstones = 100'000;
+// A read of a whole partition, or of the rows with one value, which meets every tombstone among them.
+struct WholeRead {
+  const StatementFacts* statement = nullptr;
+  double share = 0;  // of the partition's rows
+};
+
+WholeRead find_whole_read(const ReviewModel& model, const TableFacts& table) {
+  WholeRead out;
+  for (const StatementFacts& statement : model.statements)
+    if (const double share = share_of_partition(model, table, statement); share > out.share)
+      out = {&statement, share};
+  return out;
+}
+
+constexpr double few_tombstones = 100;
 
 Finding begin(const TableFacts& table, const StatementFacts* read, bool severe) {
   Finding finding;
@@ -189,18 +180,8 @@ std::optional<double> tombstones_of(const TableFacts& table, const StatementFact
   return std::min(kept, table.capacity_of_partition());
 }
 
-// The number of rows that the statement wants.
-double limit_of_read(const StatementFacts& read) {
-  constexpr double usual = 100;
-  const cql::Select& select = *read.select();
-  for (const cql::ExpressionPtr* limit : {&select.limit, &select.per_partition_limit})
-    if (const auto* literal = *limit != nullptr ? std::get_if<cql::Literal>(&(*limit)->node) : nullptr)
-      return read_number(literal->text).value_or(usual);
-  return usual;
-}
-
-// The tombstones that a read from the front scans. If far fewer rows are deleted than arrive, the table is
-// not a queue: the tombstones lie among the rows that stay. A read of the newest rows scans the tombstones
+// The tombstones that a read from the front meets. If far fewer rows are deleted than arrive, the table is
+// not a queue: the tombstones lie among the rows that stay. A read of the newest rows meets the tombstones
 // among them, even if most rows are deleted.
 std::optional<double> tombstones_at_front(const TableFacts& table, const StatementFacts& read,
                                           const StatementFacts& remove) {
@@ -260,42 +241,110 @@ bool review_ranking(const ReviewModel& model, const TableFacts& table, Review& r
   return true;
 }
 
-// Reports reads of whole partitions whose rows are inserted and deleted at all positions.
-void review_churn(const ReviewModel& model, const TableFacts& table, Review& review) {
-  const StatementFacts* read = find_whole_read(model, table);
-  const StatementFacts* remove = find_delete(model, table);
-  if (read == nullptr || remove == nullptr) return;
-  const std::optional<double> tombstones = tombstones_of(table, *remove);
-  if (!tombstones || *tombstones < many_tombstones) return;
+// The clustering column by whose value the statement takes a part of a partition; nullptr: it takes all of it.
+const schema::Column* part_column(const TableFacts& table, const StatementFacts& read) {
+  for (const cql::Relation& relation : read.select()->where) {
+    const schema::Column* column =
+        relation.columns.size() == 1 ? table.table->find(relation.columns[0]) : nullptr;
+    if (column != nullptr && column->is_clustering()) return column;
+  }
+  return nullptr;
+}
+
+void fix_churn(const TableFacts& table, const WholeRead& read, double tombstones, Finding& finding) {
   const double grace = table.table->options.gc_grace_seconds;
-  Finding finding = begin(table, read, *tombstones >= very_many_tombstones);
-  finding.message = "A read of a partition also reads the tombstones of the rows that were deleted from it.";
+  const double wanted = std::max(1.0, std::floor(grace * many_tombstones / tombstones));
+  const schema::Column* part = part_column(table, *read.statement);
+  finding.fix = fmt::format(
+      "{} rows instead of deleting them if the same keys come back (UPDATE … SET gone = true), add a "
+      "period of time to the partition key, or keep tombstones for a shorter time: gc_grace_seconds = "
+      "{:.0f}.",
+      part != nullptr && read.share < 1
+          ? fmt::format(
+                "If rows are deleted because their {0} changes, take {0} out of the key: its change is "
+                "then an UPDATE, which leaves no tombstone, and the read filters by it. Otherwise, mark",
+                part->name)
+          : "Mark",
+      wanted);
+  finding.cost = "A shorter gc_grace_seconds must still exceed the longest absence of a replica.";
+}
+
+// Rows come and go in all places of a partition, and reads take all of it or all rows with one value.
+void review_churn(const ReviewModel& model, const TableFacts& table, const WholeRead& read, Review& review) {
+  const StatementFacts* remove = find_delete(model, table);
+  if (read.statement == nullptr || remove == nullptr) return;
+  std::optional<double> tombstones = tombstones_of(table, *remove);
+  if (!tombstones || *tombstones * read.share < many_tombstones) return;
+  *tombstones *= read.share;
+  Finding finding = begin(table, read.statement, *tombstones >= very_many_tombstones);
+  finding.message =
+      read.share < 1
+          ? "A read of some rows of a partition also reads the tombstones of the rows deleted among them."
+          : "A read of a partition also reads the tombstones of the rows that were deleted from it.";
   finding.evidence.push_back(
       {fmt::format("{} tombstones per read of the busiest partition: {} deletes, kept for {}",
-                   count_text(*tombstones), rate_text(remove->rate * remove->times), duration_text(grace)),
+                   count_text(*tombstones), rate_text(remove->rate * remove->times),
+                   duration_text(table.table->options.gc_grace_seconds)),
        Origin::estimated});
-  const double wanted = grace * many_tombstones / *tombstones;
-  finding.fix = fmt::format(
-      "Mark rows instead of deleting them if the same keys come back (UPDATE … SET gone = true), add a "
-      "period "
-      "of time to the partition key, or keep tombstones for a shorter time: gc_grace_seconds = {:.0f}.",
-      std::max(1.0, std::floor(wanted)));
-  finding.cost = "A shorter gc_grace_seconds must still exceed the longest absence of a replica.";
+  fix_churn(table, read, *tombstones, finding);
   review.findings.push_back(std::move(finding));
+}
+
+// True if all keys of a partition come back within gc_grace_seconds: a row that is inserted again replaces its
+// tombstone, so the table is not a queue.
+bool keys_come_back(const TableFacts& table, const StatementFacts& remove) {
+  const double deleted =
+      remove.rate * remove.times * table.hottest_share() * table.table->options.gc_grace_seconds;
+  return deleted > table.capacity_of_partition();
 }
 
 }  // namespace
 
+Front front_of(const plan::Explanation::TableUse& use, const cql::Select& select) {
+  const auto compares = [&](const schema::Column& column, auto wanted) {
+    return std::any_of(select.where.begin(), select.where.end(), [&](const cql::Relation& relation) {
+      return !relation.columns.empty() && relation.columns[0] == column.name && wanted(relation.op);
+    });
+  };
+  using cql::Operator;
+  Front front;
+  for (size_t i = 0; i < use.table->clustering_count && front.column == nullptr; ++i) {
+    const schema::Column& column = use.table->clustering(i);
+    const auto by_equals = [](Operator op) { return op == Operator::equal || op == Operator::in; };
+    if (!compares(column, by_equals)) front.column = &column;
+  }
+  if (front.column == nullptr) return front;
+  front.from_least = front.column->descending == use.reversed;
+  front.is_bounded = compares(*front.column, [&](Operator op) {
+    return front.from_least ? op == Operator::greater || op == Operator::greater_or_equal
+                            : op == Operator::less || op == Operator::less_or_equal;
+  });
+  return front;
+}
+
+double limit_of_read(const StatementFacts& read) {
+  constexpr double usual = 100;
+  const cql::Select& select = *read.select();
+  for (const cql::ExpressionPtr* limit : {&select.limit, &select.per_partition_limit})
+    if (const auto* literal = *limit != nullptr ? std::get_if<cql::Literal>(&(*limit)->node) : nullptr)
+      return read_number(literal->text).value_or(usual);
+  return usual;
+}
+
 void review_queue(const ReviewModel& model, const TableFacts& table, Review& review) {
   if (table.tombstones_p99) return review_measured(model, table, review);
   if (table.table->clustering_count == 0) return;
+  review_expiry(model, table, review);
   const StatementFacts* read = find_front_read(model, table);
   const StatementFacts* remove = find_delete(model, table);
   if (read == nullptr && review_ranking(model, table, review)) return;
-  if (read == nullptr || remove == nullptr) return review_churn(model, table, review);
+  if (read == nullptr || remove == nullptr)
+    return review_churn(model, table, find_whole_read(model, table), review);
+  if (keys_come_back(table, *remove)) return review_churn(model, table, {read, 1}, review);
   const double grace = table.table->options.gc_grace_seconds;
   const std::optional<double> tombstones = tombstones_at_front(table, *read, *remove);
-  if (tombstones && *tombstones < few_tombstones) return review_churn(model, table, review);
+  if (tombstones && *tombstones < few_tombstones)
+    return review_churn(model, table, find_whole_read(model, table), review);
   Finding finding = begin(table, read, tombstones && *tombstones > very_many_tombstones);
   finding.message =
       "The table is used as a queue: a read of its front scans the tombstones of all rows taken before.";
@@ -347,6 +396,7 @@ void review_mixed(const MixedTable& mixed, Review& review) {
       "it is "
       "divided.";
   finding.cql = plain.cql() + counters.cql();
+  finding.fix_kind = FixKind::new_table;
   finding.cost =
       "Reading both takes two partitions. Counters are changed only by UPDATE, and an update must not be "
       "retried.";

@@ -32,6 +32,7 @@ void keep_definitions(Review& review) {
     for (Finding& finding : review.findings) {
       if (finding.accepted || finding.replaces != accepted.replaces) continue;
       finding.cql = accepted.cql;
+      finding.fix_kind = accepted.fix_kind;
       break;
     }
   }

@@ -16,11 +16,13 @@ namespace {
 using types::Kind;
 
 // A value with a unit, and with one decimal if it matters.
-std::string scaled(double value, const char* unit) {
-  if (value >= 99.5 || std::abs(value - std::round(value)) < 0.05)
+std::string scaled(double value, const char* unit, double whole_from = 99.5) {
+  if (value >= whole_from || std::abs(value - std::round(value)) < 0.05)
     return fmt::format("{:.0f}{}", value, unit);
   return fmt::format("{:.1f}{}", value, unit);
 }
+
+constexpr double few = 9.95;  // from here on, estimates need no decimals
 
 }  // namespace
 
@@ -34,8 +36,13 @@ std::string count_text(double count) {
     const auto whole = static_cast<uint64_t>(std::llround(count));
     return fmt::format("{},{:03}", whole / 1000, whole % 1000);
   }
-  if (count >= 10 || count == std::floor(count)) return scaled(count, "");
-  return fmt::format("{:.2f}", count);
+  if (count >= 1 || count == std::floor(count)) return scaled(count, "", few);
+  return fmt::format("{:.2g}", count);
+}
+
+std::string count_of(double count, const char* one) {
+  const std::string text = count_text(count);
+  return fmt::format("{} {}{}", text, one, text == "1" ? "" : "s");
 }
 
 std::string size_text(double bytes) {
@@ -66,7 +73,7 @@ std::string duration_text(double seconds) {
     if (seconds < unit.seconds * (unit.seconds > 86400 ? 2 : 1) && unit.seconds > 1 &&
         seconds != unit.seconds)
       continue;
-    const std::string number = scaled(seconds / unit.seconds, "");
+    const std::string number = scaled(seconds / unit.seconds, "", few);
     return number + " " + (number == "1" ? unit.one : unit.many);
   }
   return "0 seconds";
@@ -79,7 +86,8 @@ std::string rate_text(double per_second) {
 }
 
 std::string cost_text(double cost) {
-  return cost < 1 ? fmt::format("{:.2g}", cost) : count_text(cost);
+  if (cost >= 1000) return count_text(cost);
+  return cost < 1 ? fmt::format("{:.2g}", cost) : fmt::format("{:.3g}", cost);
 }
 
 bool is_time(const schema::Column& column) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,7 @@ struct TableFacts {
   double reads = 0, writes = 0;
   double inserts = 0;                     // rows per second according to the statements
   std::map<std::string, double> updates;  // UPDATEs of a column per second
+  std::map<std::string, double> appends;  // elements added to a collection per second, if none is removed
   Origin rate_origin = Origin::declared;
   // Measured by an observed database.
   std::optional<double> observed_seconds;
@@ -185,6 +187,8 @@ base::Result<ReviewModel> read_review_model(const std::vector<Workload>& workloa
 struct TableRates {
   double reads = 0, writes = 0, inserts = 0;
   std::map<std::string, double> updates;  // of each column
+  std::map<std::string, double> appends;  // UPDATEs that add an element to a collection
+  std::set<std::string> shrinks;          // collections that are overwritten, or lose elements
   double rows_removed = 0, partitions_removed = 0;
   bool removes_ranges = false;      // deletes ranges with an unknown number of rows
   bool makes_keys = false;          // inserts rows with generated keys: uuid(), now()
@@ -193,6 +197,7 @@ struct TableRates {
   // Adds one statement. `use` is the use of the table with this index in the statement.
   void add(const cql::Statement& statement, size_t index, const plan::Explanation::TableUse& use,
            double rate);
+  void add(const cql::Assignment& assignment, double rate);
 };
 
 // True if a definition with this name mixes counters with other columns.
@@ -227,6 +232,7 @@ Evidence growth_evidence(const TableFacts& table);
 
 // Numbers as text: 12, 3.4k, 2M; 100 MB; 4 days; 160/s.
 std::string count_text(double count);
+std::string count_of(double count, const char* one);  // 1 row, 2 rows
 std::string size_text(double bytes);
 std::string time_text(double seconds);
 std::string duration_text(double seconds);

@@ -56,12 +56,15 @@ std::string bucket_cost(const SplitSituation& situation, const TimeChoice& time)
   std::vector<std::string> parts;
   const bool others =
       situation.wants(Want::whole) || situation.wants(Want::range) || situation.wants(Want::first);
-  if (time.newest > 0)
+  constexpr double hardly_more_than_one = 1.005;
+  const std::string newest =
+      others ? fmt::format("The newest {} rows take", count_text(time.newest)) : std::string("A read takes");
+  if (time.newest > 0 && time.expected < hardly_more_than_one)
+    parts.push_back(newest + " 1 partition (if rows arrive at random)");
+  else if (time.newest > 0)
     parts.push_back(fmt::format(
         "{} {:.2f} partitions on average and at most {:.0f} in 95% of cases (if rows arrive at random)",
-        others ? fmt::format("The newest {} rows take", count_text(time.newest))
-               : std::string("A read takes"),
-        time.expected, time.expected_p95));
+        newest, time.expected, time.expected_p95));
   const auto add = [&](Want want, const char* what) {
     if (!situation.wants(want)) return;
     SplitRead read;
@@ -180,6 +183,11 @@ void write_hash_fix(const SplitSituation& situation, const Choice& choice, Split
                     "None for the present statements: each names a whole row, and so its prefix. A read of "
                     "everything would take {} partitions.",
                     number);
+  if (several && few_keys_are_large(situation))
+    split.fix += fmt::format(
+        " Only the largest keys need {}: 99% of the keys fit in one partition. If the application stores the "
+        "number of prefixes of each key, its reads and writes use as many.",
+        number);
   if (!choice.second_table) return;
   const FirstRows first = first_rows(situation);
   split.proposal.first_rows = first.rows;
@@ -227,7 +235,7 @@ void split_counter(const SplitSituation& situation, double modulo, Split& split)
 // All writes to a row have the same hash, so no prefix can spread them. Only the application can help.
 Split split_of_one_row(const SplitSituation& situation) {
   const ReviewTarget& target = situation.model.target;
-  const double modulo = least_modulo(0, 1, situation.rate, target.partition_rate);
+  const double modulo = std::max(situation.least, least_modulo(0, 1, situation.rate, target.partition_rate));
   Split split;
   if (modulo > 1 && situation.table.table->is_counter) {
     split_counter(situation, modulo, split);
@@ -342,6 +350,9 @@ Split split(const SplitSituation& situation) {
     options[i].write(split);
     if (split.proposal.promoted.empty()) split.cost += place_advice(situation, time_choices(situation));
   }
+  // No request reads so many prefixes; such a choice only distracts from the chosen one.
+  constexpr double too_many = 1000;
+  std::erase_if(split.choices, [](const Choice& one) { return !one.chosen && one.modulo > too_many; });
   return split;
 }
 

@@ -6,6 +6,7 @@
 
 #include "advisor/review/by_period.h"
 #include "advisor/review/judgement/aggregates.h"
+#include "advisor/review/judgement/prefix.h"
 #include "advisor/review/judgement/requests.h"
 #include "advisor/review/judgement/severity.h"
 #include "advisor/review/judgement/supply.h"
@@ -19,6 +20,7 @@ using Access = plan::Explanation::Access;
 using TableUse = plan::Explanation::TableUse;
 
 constexpr double few_rows = 1000;                          // a scan of so few rows is harmless
+constexpr double wasteful = 100;                           // rows read for each row returned
 constexpr double several = 4, many = 20, very_many = 200;  // partitions per request
 
 std::optional<double> limit_of(const cql::Select& select) {
@@ -232,11 +234,10 @@ class StatementReview {
 
   void add_rows(Finding& finding, const QueryReview& out) const {
     if (table_->rows)
-      finding.evidence.push_back(
-          {fmt::format("{} rows in the table", count_text(*table_->rows)), table_->rows_origin()});
+      finding.evidence.push_back({count_of(*table_->rows, "row") + " in the table", table_->rows_origin()});
     if (out.rows_read && out.rows_returned)
-      finding.evidence.push_back({fmt::format("{} rows read for {} returned",
-                                              count_text(std::max(*out.rows_read, *out.rows_returned)),
+      finding.evidence.push_back({fmt::format("{} read for {} returned",
+                                              count_of(std::max(*out.rows_read, *out.rows_returned), "row"),
                                               count_text(*out.rows_returned)),
                                   statement_.observed ? Origin::measured : Origin::estimated});
   }
@@ -261,6 +262,7 @@ class StatementReview {
     if (fix_by_order(model_, statement_, review_, finding)) return;
     Shape shape;
     if (table_ == nullptr || statement_.select() == nullptr) return;
+    if (fix_by_prefix(model_, statement_, finding)) return cost_of_table(finding);
     if (fix_contains(model_, statement_, *table_, finding)) return;
     if (fix_by_period(model_, statement_, *table_, finding)) return cost_of_table(finding);
     if (!shape_for(*use_->table, *statement_.select(), shape)) return;
@@ -300,8 +302,8 @@ class StatementReview {
     finding.evidence.push_back({statement_.error->message(), Origin::measured});
     if (use_ != nullptr)
       fix_by_table(finding);
-    else
-      fix_by_order(model_, statement_, review_, finding);
+    else if (statement_.select() != nullptr && !fix_by_order(model_, statement_, review_, finding))
+      fix_by_prefix(model_, statement_, finding);
     if (finding.fix.empty()) finding.fix = without_default_keyspace(statement_.error->hint());
     if (finding.fix.empty()) fix_refusal(model_, statement_, finding);
     if (finding.cost.empty()) finding.cost = "None: the statement does not run as it is.";
@@ -324,7 +326,7 @@ class StatementReview {
     const std::optional<double> rows = stop_after()                               ? stop_after()
                                        : ends_with_limit() && statement_.observed ? out.rows_read
                                                                                   : rows_in_time();
-    if (rows && *rows <= few_rows) return;
+    if (rows && *rows <= few_rows && is_harmless(out)) return;
     Finding finding =
         begin(Verdict::full_scan, severity_of_scan(statement_, rows, out),
               use_->filters.empty() ? std::string("Reads every partition: the latency grows with the table.")
@@ -342,6 +344,13 @@ class StatementReview {
       if (statement_.select()->distinct) list_keys(finding);
     }
     review_.findings.push_back(std::move(finding));
+  }
+
+  // Few rows are read, and either most are returned or the statement runs rarely.
+  bool is_harmless(const QueryReview& out) const {
+    constexpr double hourly = 1 / 3600.0;
+    const bool rare = statement_.rate > 0 && statement_.rate <= hourly;
+    return filters_.empty() || rare || waste_of(out).value_or(0) < wasteful;
   }
 
   // The number of rows now or at the horizon, whichever is larger.
@@ -373,7 +382,7 @@ class StatementReview {
     if (filters_.empty() || use_->access == Access::full_scan) return;
     constexpr double unknown = 10;
     const double waste = waste_of(out).value_or(unknown);
-    if (out.rows_read && *out.rows_read <= few_rows && waste < 100) return;
+    if (out.rows_read && *out.rows_read <= few_rows && waste < wasteful) return;
     Finding finding = begin(
         Verdict::allow_filtering, severity_of_filter(waste),
         fmt::format("Rows that fail the filter on {} are read and discarded.", fmt::join(filters_, ", ")));
@@ -435,7 +444,10 @@ class StatementReview {
       return;
     }
     const bool all = all_reversed();
-    finding.severity = all ? Severity::warning : Severity::note;
+    const std::string others = unordered_reads();
+    // Another read may need the rows as they are stored, as the tracks of an album. Times may come in either order.
+    const bool either = others.empty() || table_->is_time(table.clustering(0));
+    finding.severity = all && either ? Severity::warning : Severity::note;
     finding.message = all ? "All ordered reads of the table are in reverse clustering order."
                           : "Reads in reverse clustering order; other statements read in clustering order.";
     add_rates(finding);
@@ -453,7 +465,7 @@ class StatementReview {
     finding.fix = all ? "Reverse the clustering order, so that the first rows of a read are stored first."
                       : "If this read is important, add a second table in its order.";
     finding.cost = all ? "The rows must be copied once." : "Every row is written twice.";
-    if (const std::string others = unordered_reads(); all && !others.empty())
+    if (all && !others.empty())
       finding.cost = fmt::format(
           "The rows must be copied once. Without an ORDER BY, the rows of {} then come in reverse order.",
           others);
@@ -515,7 +527,7 @@ class StatementReview {
             : fmt::format("The index on {} returns {} rows per value.", column->name, count_text(each)));
     if (facts.distinct)
       finding.evidence.push_back(
-          {fmt::format("{} has {} distinct values", column->name, count_text(*facts.distinct)),
+          {fmt::format("{} has {}", column->name, count_of(*facts.distinct, "distinct value")),
            facts.distinct_origin});
     add_rows(finding, out);
     add_rates(finding);

@@ -16,7 +16,6 @@ namespace {
 using types::Kind;
 
 constexpr double seconds_per_day = 86'400;
-constexpr double small_table = 1e6;  // bytes; too small to cause problems
 // Bytes that are too few to be worth spreading if every node has some of the partitions.
 constexpr double small_spread_table = 20e6;
 
@@ -36,7 +35,7 @@ class TableReviewer {
   void review_load() {
     measure();
     growth();
-    hot();
+    review_hot(model_, facts_, out_.spread, review_);
     low_cardinality();
   }
 
@@ -61,10 +60,23 @@ class TableReviewer {
     list_inputs();
     out_.horizon_seconds = prediction_seconds();
     out_.horizon = sizes_after(prediction_seconds());
+    if (!out_.horizon) bound_by_key();
     follow_growth();
     if (out_.horizon && out_.horizon->max > model_.target.partition_bytes)
       out_.days_to_target = time_to_target(prediction_seconds()) / seconds_per_day;
     spread();
+  }
+
+  // If the clustering columns have few values, partitions are small, whatever else is unknown.
+  void bound_by_key() {
+    const double most = facts_.capacity_of_partition();
+    const Sizes sizes = facts_.bytes_of({most, most, most, most});
+    if (sizes.max > model_.target.partition_bytes) return;
+    out_.now = out_.horizon = sizes;
+    out_.inputs.push_back(
+        {fmt::format("at most {} rows per partition, by the values of its clustering columns",
+                     count_text(most)),
+         Origin::estimated});
   }
 
   // Lists the numbers from which the sizes follow.
@@ -72,14 +84,14 @@ class TableReviewer {
     const auto add = [&](std::string text, Origin origin) {
       out_.inputs.push_back({std::move(text), origin});
     };
-    if (facts_.rows) add(fmt::format("{} rows", count_text(*facts_.rows)), facts_.rows_origin());
+    if (facts_.rows) add(count_of(*facts_.rows, "row"), facts_.rows_origin());
     if (facts_.rows || facts_.growth)
       add(fmt::format("{} per row", size_text(facts_.row_bytes)), facts_.row_is_declared ? Origin::declared
                                                                   : facts_.origin == Origin::measured
                                                                       ? Origin::measured
                                                                       : Origin::estimated);
     if (facts_.partitions && table_.clustering_count > 0)
-      add(fmt::format("{} partitions{}", count_text(*facts_.partitions),
+      add(fmt::format("{}{}", count_of(*facts_.partitions, "partition"),
                       facts_.skew > 0 ? fmt::format(", Zipf {:.3g}", facts_.skew) : ""),
           facts_.partitions_origin());
     if (facts_.growth) out_.inputs.push_back(growth_evidence(facts_));
@@ -178,18 +190,6 @@ class TableReviewer {
     return begin_finding(facts_, verdict, severity, std::move(message));
   }
 
-  void add_split(Finding& finding) const { add_split(finding, least_spread_()); }
-  void add_split(Finding& finding, double least) const {
-    Split split = split_partitions(model_, facts_, least);
-    finding.choices = std::move(split.choices);
-    finding.fix = std::move(split.fix);
-    finding.cost = std::move(split.cost);
-    if (!split.is_advice()) finding.proposal = std::make_shared<const Proposal>(std::move(split.proposal));
-    if (!finding.fix.empty()) return;
-    finding.fix = "Add a column to the partition key that separates rows which are rarely read together.";
-    finding.cost = "Reads must also give that column, or read several partitions.";
-  }
-
   void growth() {
     const double target = model_.target.partition_bytes, huge = 10 * target;
     const std::optional<Sizes> last = sizes_after(model_.target.horizon);
@@ -209,10 +209,8 @@ class TableReviewer {
     finding.message =
         now ? fmt::format("The largest partition holds {}; the target is {}.", size_text(out_.now->max),
                           size_text(target))
-            : fmt::format("The largest partition reaches {} in {} and {} {}.", size_text(target),
-                          duration_text(time_to_target(ahead)), size_text(then.max),
-                          ahead < model_.target.horizon ? "in " + duration_text(ahead)
-                                                        : std::string("at the horizon"));
+            : fmt::format("The largest partition reaches {} in {} and {} in {}.", size_text(target),
+                          duration_text(time_to_target(ahead)), size_text(then.max), duration_text(ahead));
     if (facts_.rows)
       finding.evidence.push_back(
           {fmt::format("{} rows of {}{}", count_text(*facts_.rows), size_text(facts_.row_bytes),
@@ -220,7 +218,7 @@ class TableReviewer {
            facts_.rows_origin()});
     if (facts_.partitions)
       finding.evidence.push_back(
-          {fmt::format("{} partitions{}", count_text(*facts_.partitions),
+          {fmt::format("{}{}", count_of(*facts_.partitions, "partition"),
                        facts_.skew > 0 ? fmt::format(", Zipf {:.3g}", facts_.skew) : ""),
            facts_.partitions_origin()});
     if (facts_.partition_bytes)
@@ -229,14 +227,18 @@ class TableReviewer {
                                   Origin::measured});
     if (facts_.growth) finding.evidence.push_back(growth_evidence(facts_));
     if (const auto period = period_evidence()) finding.evidence.push_back(*period);
-    finding.evidence.push_back({fmt::format("p50 {}, p99 {}, largest {} after {}", size_text(then.p50),
-                                            size_text(then.p99), size_text(then.max), duration_text(ahead)),
-                                Origin::estimated});
+    finding.evidence.push_back({sizes_text(then) + " after " + duration_text(ahead), Origin::estimated});
     if (far && !now)
       advise_to_wait(finding);
     else
-      add_split(finding);
+      split_finding(model_, facts_, least_spread_(), finding);
     review_.findings.push_back(std::move(finding));
+  }
+
+  static std::string sizes_text(const Sizes& sizes) {
+    const std::string p50 = size_text(sizes.p50), max = size_text(sizes.max);
+    return p50 == max ? "partitions of " + max
+                      : fmt::format("p50 {}, p99 {}, largest {}", p50, size_text(sizes.p99), max);
   }
 
   void advise_to_wait(Finding& finding) const {
@@ -258,145 +260,6 @@ class TableReviewer {
     return zipf_exponent(*facts_.keys(), hottest(writes) / total);
   }
 
-  void add_share(Finding& finding, bool by_writes) const {
-    const std::optional<double>& measured = by_writes ? facts_.write_share : facts_.read_share;
-    const double share = hottest(by_writes) / (by_writes ? facts_.writes : facts_.reads);
-    if (measured && *measured >= share * (1 - 1e-9))
-      finding.evidence.push_back(
-          {fmt::format("{:.1f}% of the {} on {}", 100 * share, by_writes ? "writes" : "reads",
-                       by_writes ? facts_.write_key : facts_.read_key),
-           Origin::measured});
-    else
-      finding.evidence.push_back({fmt::format("{:.1f}% of them on one key{}", 100 * std::max(share, 1e-9),
-                                              !facts_.has_period() ? ""
-                                              : by_writes          ? ": the current period takes every write"
-                                                                   : ": the current period takes every read"),
-                                  Origin::estimated});
-  }
-
-  std::string rates_text() const {
-    std::vector<std::string> parts;
-    if (facts_.reads > 0) parts.push_back(rate_text(facts_.reads) + " reads");
-    if (facts_.writes > 0) parts.push_back(rate_text(facts_.writes) + " writes");
-    return fmt::format("{} in total", fmt::join(parts, " and "));
-  }
-
-  void hot() {
-    const double ceiling = model_.target.partition_rate;
-    const double writes = hottest(true), reads = hottest(false);
-    constexpr double rounding = 1 + 1e-9;
-    if (writes <= ceiling * rounding && reads <= ceiling * rounding) return hot_by_share();
-    const bool by_writes = writes > ceiling * rounding;
-    Finding finding =
-        begin(Verdict::hot_partition,
-              counted_briefly()                        ? Severity::note
-              : std::max(writes, reads) > 10 * ceiling ? Severity::error
-                                                       : Severity::warning,
-              fmt::format("The hottest partition gets {} {}; the target for one partition is {}.",
-                          rate_text(by_writes ? writes : reads), by_writes ? "writes" : "reads",
-                          rate_text(ceiling)));
-    finding.evidence.push_back({rates_text(), facts_.rate_origin});
-    if (counted_briefly())
-      finding.evidence.push_back(
-          {fmt::format("counted for {} only", duration_text(*facts_.observed_seconds)), Origin::measured});
-    add_share(finding, by_writes);
-    if (const Finding* split = split_already(); by_writes && split != nullptr) {
-      finding.proposal = split->proposal;
-      finding.cost = "No additional cost.";
-    } else if (by_writes) {
-      add_split(finding);
-    } else {
-      fix_hot_reads(finding, reads);
-    }
-    review_.findings.push_back(std::move(finding));
-  }
-
-  // True if the rates were counted for only a few seconds, and may not last.
-  bool counted_briefly() const {
-    constexpr double minute = 60;
-    return facts_.rate_origin == Origin::measured && facts_.observed_seconds &&
-           *facts_.observed_seconds < minute;
-  }
-
-  // The share of the rows at the horizon that one partition holds; 0: unknown, or partitions stop growing.
-  double share_of_rows() const {
-    if (table_.clustering_count == 0 || facts_.has_period() || facts_.keys().value_or(0) < 2) return 0;
-    const double rows = facts_.rows_after(prediction_seconds());
-    if (rows * facts_.row_bytes < small_table) return 0;
-    if (const auto dominant = facts_.dominant_share(); dominant && !facts_.growth) return *dominant;
-    const auto each = facts_.rows_per_partition_after(prediction_seconds());
-    return each && rows > 0 ? each->max / rows : 0;
-  }
-
-  // Reports a partition with most of the rows or requests. Its node does most of the work, whatever the rates
-  // are.
-  void hot_by_share() {
-    constexpr double most = 0.5, few_requests = 10;  // per second
-    const double rows = share_of_rows();
-    const double total = facts_.reads + facts_.writes;
-    const bool counted = facts_.read_share || facts_.write_share;
-    const double requests = counted && total >= few_requests && facts_.keys().value_or(0) >= 2
-                                ? (hottest(true) + hottest(false)) / total
-                                : 0;
-    // If there are only few partitions, LOW_CARDINALITY reports it.
-    constexpr double uneven = 1.5;
-    if (std::max(rows, requests) < most || std::max(rows, requests) * facts_.keys().value_or(1) < uneven)
-      return;
-    const bool of_rows = rows >= requests;
-    Finding finding =
-        begin(Verdict::hot_partition, model_.target.nodes > 1 ? Severity::warning : Severity::note,
-              fmt::format("One partition {} {:.0f}% of all {}, so its replicas do most of the work.",
-                          of_rows ? "holds" : "gets", 100 * std::max(rows, requests),
-                          of_rows ? "rows" : "requests"));
-    if (facts_.keys())
-      finding.evidence.push_back(
-          {fmt::format("{} partition keys", count_text(*facts_.keys())), facts_.origin});
-    if (out_.spread)
-      finding.evidence.push_back({fmt::format("the fullest of {} nodes holds {:.1f} times the mean",
-                                              out_.spread->nodes, out_.spread->bytes),
-                                  Origin::estimated});
-    if (const Finding* split = split_already()) {
-      finding.proposal = split->proposal;
-      finding.cost = "No additional cost.";
-    } else if (of_rows) {
-      add_split(finding, std::max(least_spread_(), static_cast<double>(model_.target.nodes)));
-    } else if (model_.target.nodes > 1) {
-      fix_hot_reads(finding, model_.target.partition_rate * static_cast<double>(model_.target.nodes));
-    } else {
-      finding.fix =
-          "Nothing needs to change on one server. Choose a key that divides these requests before you use "
-          "several.";
-      finding.cost = "None.";
-    }
-    review_.findings.push_back(std::move(finding));
-  }
-
-  // Returns the finding that splits this table's partitions, if there is one.
-  const Finding* split_already() const {
-    for (const Finding& other : review_.findings) {
-      if (other.table == facts_.name && other.proposal != nullptr && !other.choices.empty()) return &other;
-    }
-    return nullptr;
-  }
-
-  // Proposes copies of each row under several keys; a read uses any one of them.
-  void fix_hot_reads(Finding& finding, double reads) const {
-    const double copies = std::ceil(reads / model_.target.partition_rate);
-    Proposal proposal;
-    proposal.partition.push_back(
-        {"copy", "int", fmt::format("0 to {:.0f}; write all of them, read a random one", copies - 1), ""});
-    finding.proposal = std::make_shared<const Proposal>(std::move(proposal));
-    finding.fix = fmt::format(
-        "Store {} copies of each row under different keys and read any one of them, or cache the rows of the "
-        "hottest keys in the application.",
-        count_text(copies));
-    finding.cost = fmt::format(
-        "Every change is written {} times{}; a cache returns changes late.", count_text(copies),
-        facts_.writes > 0
-            ? fmt::format(" ({} instead of {})", rate_text(facts_.writes * copies), rate_text(facts_.writes))
-            : "");
-  }
-
   double least_spread_() const { return least_spread(model_, facts_); }
 
   void low_cardinality() {
@@ -405,17 +268,17 @@ class TableReviewer {
     const auto nodes = static_cast<double>(model_.target.nodes);
     Finding finding =
         begin(Verdict::low_cardinality, partitions < 2 * nodes ? Severity::error : Severity::warning,
-              fmt::format("{} partitions for {} nodes: the data cannot spread.", count_text(partitions),
+              fmt::format("{} for {} nodes: the data cannot spread.", count_of(partitions, "partition"),
                           model_.target.nodes));
     for (size_t i = 0; i < table_.partition_key_count; ++i) {
       const ColumnFacts& known = facts_.column(table_.partition_key(i));
       if (known.distinct)
-        finding.evidence.push_back({fmt::format("{} has {} distinct values", table_.partition_key(i).name,
-                                                count_text(*known.distinct)),
+        finding.evidence.push_back({fmt::format("{} has {}", table_.partition_key(i).name,
+                                                count_of(*known.distinct, "distinct value")),
                                     known.distinct_origin});
     }
     if (finding.evidence.empty())
-      finding.evidence.push_back({fmt::format("{} partitions", count_text(partitions)), facts_.origin});
+      finding.evidence.push_back({count_of(partitions, "partition"), facts_.origin});
     if (out_.spread && out_.spread_doubled)
       finding.evidence.push_back(
           {fmt::format("the fullest node holds {:.1f} times the mean, {:.1f} times with {} nodes",
@@ -427,9 +290,8 @@ class TableReviewer {
 
   void fix_low_cardinality(Finding& finding) const {
     const double wanted = least_spread_();
-    if (const Finding* split = split_already()) {
+    if (const Finding* split = find_split(facts_, review_)) {
       finding.proposal = split->proposal;
-      finding.fix = "Add to the partition key another column that every query restricts. If there is none:";
       finding.cost = "No additional cost.";
       return;
     }
@@ -478,6 +340,24 @@ double hottest_rate(const ReviewModel& model, const TableFacts& facts, bool writ
     }
   }
   return hottest + std::max(0.0, total - rates) * share;
+}
+
+void split_finding(const ReviewModel& model, const TableFacts& facts, double least, Finding& finding) {
+  Split split = split_partitions(model, facts, least);
+  finding.choices = std::move(split.choices);
+  finding.fix = std::move(split.fix);
+  finding.cost = std::move(split.cost);
+  if (!split.is_advice()) finding.proposal = std::make_shared<const Proposal>(std::move(split.proposal));
+  if (!finding.fix.empty()) return;
+  finding.fix = "Add a column to the partition key that separates rows which are rarely read together.";
+  finding.cost = "Reads must also give that column, or read several partitions.";
+}
+
+const Finding* find_split(const TableFacts& facts, const Review& review) {
+  for (const Finding& other : review.findings) {
+    if (other.table == facts.name && other.proposal != nullptr && !other.choices.empty()) return &other;
+  }
+  return nullptr;
 }
 
 double least_spread(const ReviewModel& model, const TableFacts& facts) {

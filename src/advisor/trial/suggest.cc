@@ -130,7 +130,7 @@ DataPtr base_of(const Finding& finding, const std::vector<DataPtr>& data) {
 
 std::string read_suggestion(const Review& review, const Finding& finding, const std::vector<DataPtr>& data,
                             const Prepared& prepared, Suggestion& out) {
-  if (finding.cql.find("CREATE TABLE") == std::string::npos) return read_existing(finding, data, out);
+  if (finding.fix_kind != FixKind::new_table || finding.cql.empty()) return read_existing(finding, data, out);
   const DataPtr base = base_of(finding, data);
   const auto workload = parse_workload(finding.cql, "fix");
   if (!workload) return "its definition cannot be parsed";

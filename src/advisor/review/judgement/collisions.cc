@@ -22,8 +22,8 @@ bool has_unique_type(const schema::Column& column) {
 // Tables whose rows are meant to be replaced: `latest_prices`, `device_status`, but not `user_events`.
 bool keeps_the_latest(const std::string& name) {
   constexpr std::array anywhere = {"latest", "last", "current", "cache", "lock"};
-  constexpr std::array things = {"state",   "status", "profile", "session", "config",
-                                 "setting", "token",  "user",    "account"};
+  constexpr std::array things = {"state", "status", "profile", "session",  "config",  "setting",
+                                 "token", "user",   "account", "presence", "balance", "availability"};
   const std::string stem = stem_of(name), head = stem.substr(stem.rfind('_') + 1);
   return std::any_of(anywhere.begin(), anywhere.end(),
                      [&](const char* word) { return name.find(word) != std::string::npos; }) ||
@@ -31,7 +31,22 @@ bool keeps_the_latest(const std::string& name) {
                      [&](const char* word) { return head.find(word) != std::string::npos; });
 }
 
-// Times that describe the current state of an item: a row with such a time is meant to be replaced.
+// True if the table has one thing for each key, by its name: `vehicle_position` by `vehicle`, but neither
+// `vehicle_positions` nor `vehicle_log`.
+bool is_one_thing_of_key(const schema::Table& table) {
+  constexpr std::array records = {"reading", "event", "log",    "measurement", "message", "metric", "sample",
+                                  "history", "entry", "record", "data",        "visit",   "click",  "order"};
+  if (table.partition_key_count != 1 || table.clustering_count > 0) return false;
+  const std::string key = table.partition_key(0).name;
+  const std::string owner = key.substr(0, key.ends_with("_id") ? key.size() - 3 : key.size());
+  if (!table.name.starts_with(owner + "_")) return false;
+  const std::string thing = table.name.substr(owner.size() + 1);
+  const bool singular = !thing.ends_with('s') || thing.ends_with("ss") || thing.ends_with("us");
+  return singular && std::none_of(records.begin(), records.end(),
+                                  [&](const char* word) { return thing.ends_with(word); });
+}
+
+// Times that belong to the present state of a thing: a row with such a time is meant to be replaced.
 bool is_time_of_state(const std::string& name) {
   constexpr std::array words = {"updat", "modif", "chang",  "last", "seen",  "expir", "until",    "valid",
                                 "since", "touch", "refres", "sync", "login", "alive", "heartbeat"};
@@ -262,7 +277,8 @@ class CapacityReview {
     if (is_unique && (is_of_its_own_key() || facts_.retention)) return false;
     if (!keys || *keys <= 0 || writes / *keys < least_repeats(is_unique)) return false;
     Finding finding = begin_finding(
-        facts_, Verdict::key_collision, is_of_its_own_key() ? Severity::note : Severity::warning,
+        facts_, Verdict::key_collision,
+        is_of_its_own_key() || is_one_thing_of_key(table_) ? Severity::note : Severity::warning,
         fmt::format(
             "Each {} replaces the row of its key: rows arrive every {}, and a key keeps only the last one.",
             facts_.inserts > 0 ? "INSERT" : "UPDATE", duration_text(*keys / writes)));
@@ -330,9 +346,7 @@ void fix_collision(const TableFacts& facts, const schema::Column& last, Finding&
   finding.fix = fmt::format("Add {} at the end of the key{}, so that every row has a unique key.", name,
                             is_time ? " as a timeuuid, written with now()" : "");
   finding.cost = own != nullptr ? "The rows must be copied once." : "16 more bytes per row.";
-  if (facts.inserts > 0 || facts.growth)
-    finding.cost +=
-        " The table then keeps every row: give it a time to live, or divide its partitions by time.";
+  if (facts.inserts > 0 || facts.growth) finding.cost += keeps_every_row;
 }
 
 bool review_capacity(const ReviewModel& model, const TableFacts& table, Review& review) {

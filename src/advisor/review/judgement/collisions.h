@@ -8,6 +8,10 @@ namespace sibyl::advisor {
 // Reports keys that cannot hold the declared rows. Returns true if it reports one.
 bool review_capacity(const ReviewModel& model, const TableFacts& table, Review& review);
 
+// Part of the cost of a key that keeps every row.
+inline constexpr const char* keeps_every_row =
+    " The table then keeps every row: give it a time to live, or divide its partitions by time.";
+
 // Makes every row's key unique: `last` is the key's last column.
 void fix_collision(const TableFacts& facts, const schema::Column& last, Finding& finding);
 

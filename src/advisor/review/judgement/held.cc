@@ -10,30 +10,30 @@
 namespace sibyl::advisor {
 namespace {
 
-// Declares the values of the columns that split the partitions.
-TableFacts with_values(const TableFacts& base, const Shape& shape,
-                       const std::vector<Proposal::Added>& added) {
-  TableFacts source = base;
-  for (const Proposal::Added& one : added) {
-    ColumnFacts& known = source.columns[one.name];
-    if (one.modulo > 0) known.distinct = one.modulo;
-    if (one.width > 0) known.growth = 1 / one.width;
-    known.is_period = one.width > 0;
-  }
-  return facts_of(source, shape);
+// Adds the column to the partition key and declares its values. The table may already have a column of that name,
+// which the new one replaces or not.
+void add_column(const Proposal::Added& added, Shape& shape, TableFacts& source) {
+  const std::string name = shape.free_name(added.name);
+  shape.add_to_partition({name, added.type, false});
+  if (!added.instead_of.empty()) shape.remove_from_partition(added.instead_of);
+  ColumnFacts known;
+  if (added.modulo > 0) known.distinct = added.modulo;
+  if (added.width > 0) known.growth = 1 / added.width;
+  known.is_period = added.width > 0;
+  source.columns[name] = known;
 }
 
 }  // namespace
 
 std::string shortcomings(const ReviewModel& model, const TableFacts& base, Shape shape,
                          const std::vector<Proposal::Added>& added) {
+  TableFacts source = base;
   for (const Proposal::Added& one : added) {
     // Only the application knows the values of copies and shards.
     if (one.modulo <= 0 && one.width <= 0) return {};
-    if (!shape.has(one.name)) shape.add_to_partition({one.name, one.type, false});
-    if (!one.instead_of.empty()) shape.remove_from_partition(one.instead_of);
+    add_column(one, shape, source);
   }
-  const TableFacts facts = with_values(base, shape, added);
+  const TableFacts facts = facts_of(source, shape);
   Review review;
   review_load_and_size(model, facts, review);
   std::string out;

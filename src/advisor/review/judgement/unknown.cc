@@ -32,6 +32,7 @@ void fix_unknown(const TableFacts& table, const std::vector<std::string>& column
     lines.push_back(fmt::format("-- @column {}.{} {}", table.table->name, name,
                                 period ? "growth=1/d (or the length of its period)" : "distinct=N"));
   }
+  if (lines.empty()) lines.push_back(fmt::format("-- @table {} partitions=N", table.table->name));
   finding.fix = fmt::format("Declare what is missing: {}.", fmt::join(lines, "; "));
   if (never_ends(table))
     finding.fix += fmt::format(
@@ -48,6 +49,8 @@ void review_unknown(const ReviewModel& model, const TableFacts& table, Review& r
   if (table.table->clustering_count == 0 || table.origin == Origin::measured || table.row_bytes <= 0) return;
   const double ahead = model.horizon_of(table), target = model.target.partition_bytes;
   if ((!table.rows && !table.growth) || table.rows_per_partition_after(ahead)) return;
+  // The clustering columns have too few values for a large partition.
+  if (table.capacity_of_partition() * table.row_bytes <= target) return;
   const double bytes = table.rows_after(ahead) * table.row_bytes;
   if (bytes <= target) return;
   const std::vector<std::string> columns = unknown_columns(table);

@@ -1,0 +1,27 @@
+// Where reads start in a partition, and the tombstones that they meet there. Internal to src/advisor/review.
+#pragma once
+
+#include "advisor/review/fix.h"
+
+namespace sibyl::advisor {
+
+// Tombstones per read.
+inline constexpr double many_tombstones = 1000, very_many_tombstones = 100'000;
+
+// Where a read starts: at the smallest or largest value of the first clustering column that it does not
+// compare by =.
+struct Front {
+  const schema::Column* column = nullptr;  // nullptr: it names whole rows
+  bool from_least = true;
+  bool is_bounded = false;  // the statement gives a bound, and skips everything before it
+};
+
+Front front_of(const plan::Explanation::TableUse& use, const cql::Select& select);
+
+// The number of rows that the statement wants.
+double limit_of_read(const StatementFacts& read);
+
+// Reports reads that meet rows which have expired.
+void review_expiry(const ReviewModel& model, const TableFacts& table, Review& review);
+
+}  // namespace sibyl::advisor
