@@ -1,10 +1,12 @@
 // Reviews tables that are used as queues, and counters mixed with other columns.
+#include "advisor/review/queue.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "advisor/review/queue.h"
+#include "advisor/review/judgement/expiry.h"
 #include "cql/printer.h"
 
 namespace sibyl::advisor {

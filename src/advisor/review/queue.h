@@ -21,7 +21,4 @@ Front front_of(const plan::Explanation::TableUse& use, const cql::Select& select
 // The number of rows that the statement wants.
 double limit_of_read(const StatementFacts& read);
 
-// Reports reads that meet rows which have expired.
-void review_expiry(const ReviewModel& model, const TableFacts& table, Review& review);
-
 }  // namespace sibyl::advisor

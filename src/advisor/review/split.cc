@@ -167,6 +167,17 @@ std::string ratio_text(const CostModel& cost, double modulo) {
       count_text(cost.insert / ((modulo - 1) * cost.partition)));
 }
 
+// True if only the largest keys exceed the target: 99% of them fit in one partition.
+bool few_keys_are_large(const SplitSituation& situation) {
+  const ReviewTarget& target = situation.model.target;
+  const auto rows = situation.table.rows_per_partition_after(situation.model.horizon_of(situation.table));
+  constexpr double several = 100;
+  return rows && situation.rate <= target.partition_rate && situation.least <= 1 &&
+         situation.table.partitions.value_or(0) >= several &&
+         situation.table.bytes_of(*rows).p99 * several <= situation.bytes &&
+         situation.table.bytes_of(*rows).p99 <= target.partition_bytes;
+}
+
 void write_hash_fix(const SplitSituation& situation, const Choice& choice, Split& split) {
   const double modulo = choice.modulo;
   const std::string number = fmt::format("{:.0f}", modulo);

@@ -81,9 +81,6 @@ struct HashBasis {
   std::vector<std::string> columns;
   double values = 1;
 };
-// True if only the largest keys exceed the target: 99% of them fit in one partition.
-bool few_keys_are_large(const SplitSituation& situation);
-
 HashBasis basis_of(const SplitSituation& situation, double modulo);
 double hash_partitions(const SplitRead& read, const HashBasis& basis, double modulo);
 Choice hash_choice(const SplitSituation& situation, double modulo);

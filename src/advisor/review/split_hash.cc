@@ -26,16 +26,6 @@ std::optional<double> values_of(const SplitSituation& situation, const schema::C
 
 }  // namespace
 
-bool few_keys_are_large(const SplitSituation& situation) {
-  const ReviewTarget& target = situation.model.target;
-  const auto rows = situation.table.rows_per_partition_after(situation.model.horizon_of(situation.table));
-  constexpr double several = 100;
-  return rows && situation.rate <= target.partition_rate && situation.least <= 1 &&
-         situation.table.partitions.value_or(0) >= several &&
-         situation.table.bytes_of(*rows).p99 * several <= situation.bytes &&
-         situation.table.bytes_of(*rows).p99 <= target.partition_bytes;
-}
-
 HashBasis basis_of(const SplitSituation& situation, double modulo) {
   const schema::Table& table = *situation.table.table;
   HashBasis all;

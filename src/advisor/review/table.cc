@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "advisor/review/fix.h"
+#include "advisor/review/judgement/hot.h"
 #include "advisor/review/judgement/unknown.h"
 #include "advisor/review/split.h"
 

@@ -18,10 +18,6 @@ double hottest_rate(const ReviewModel& model, const TableFacts& table, bool writ
 // 1: there are enough.
 double least_spread(const ReviewModel& model, const TableFacts& table);
 
-// Reports partitions that get too many requests, or too large a share of the rows or requests.
-void review_hot(const ReviewModel& model, const TableFacts& table, const std::optional<Spread>& spread,
-                Review& review);
-
 // Adds the best way to split the table's partitions, each into at least `least`.
 void split_finding(const ReviewModel& model, const TableFacts& table, double least, Finding& finding);
 // The finding that already splits this table's partitions; nullptr: none.

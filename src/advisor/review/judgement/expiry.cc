@@ -1,4 +1,6 @@
-// Reviews reads that meet expired rows. A row that has expired is a tombstone for gc_grace_seconds.
+// Reviews reads that meet expired rows.
+#include "advisor/review/judgement/expiry.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // Reviews the load of single partitions: by their rate, and by their share of the rows and requests.
+#include "advisor/review/judgement/hot.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
