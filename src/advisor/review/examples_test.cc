@@ -1,4 +1,5 @@
-// Every section of docs/advisor-examples.md has the findings that it states, and its second block has none.
+// Each section of docs/advisor-examples.md states the findings of its first block. Its second block, marked
+// `fixed`, must have no errors or warnings.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
