@@ -44,7 +44,7 @@ TEST(Examples, HaveTheStatedFindings) {
   }
 }
 
-// The same model with other units: both the rows and the target are seven times as large.
+// The same model with other units: the rows and the target are seven times as large.
 TEST(Examples, FollowFromRatios) {
   for (const Example& example : read_examples()) {
     Workload workload = workload_of(example.model);
