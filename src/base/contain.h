@@ -1,8 +1,8 @@
 // Turns exceptions into errors at the point where the work of one request begins.
 //
-// Folders return Results. A failed allocation, an absurd length or a library may still throw. That must fail
-// one request and never end the process. So every caller that starts the work of a request (a reactor, a pool
-// thread, a committer, the embedded API) runs it through contain().
+// Functions return errors as Results, but a failed allocation, an absurd length or a library may still throw.
+// The exception must fail only one request, and must not end the process. So every caller that starts the work
+// of a request (a reactor, a pool thread, a committer, the embedded API) runs it through contain().
 #pragma once
 
 #include <type_traits>

@@ -60,7 +60,7 @@ TEST(File, ReportsWhyItCannotBeRead) {
   EXPECT_EQ(read_file(directory.path()).error().message(), "Is a directory");
   EXPECT_EQ(open_to_read(directory.path()).error().message(), "Is a directory");
   EXPECT_EQ(read_file(directory.path() + "/none").error().message(), "No such file or directory");
-  // The file can be opened but not read: nothing is mapped at the process's address 0.
+  // The file can be opened but not read, because no memory is mapped at the process's address 0.
   EXPECT_EQ(read_file("/proc/self/mem").error().message(), "Input/output error");
 }
 

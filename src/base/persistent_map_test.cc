@@ -49,7 +49,7 @@ std::vector<Difference> differences(const Model& before, const Model& after) {
   return all;
 }
 
-// A random change of both: mostly insertions at first, so that maps grow.
+// Makes the same random change in both maps: mostly insertions at first, so that the maps grow.
 void change(Map& map, Model& model) {
   const std::string key = std::to_string(*rc::gen::inRange(0, 300));
   if (*rc::gen::inRange(0, 3) == 0) {

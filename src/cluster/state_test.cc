@@ -26,7 +26,7 @@ TEST(State, EntriesDecodeToWhatWasEncoded) {
                       .address = "[::1]:9042",
                       .peer_address = "[::1]:7000"};
   EXPECT_EQ(Member::decode(member.encode()).value(), member);
-  // A later version may add fields. Guards compare whole entries, so they are kept.
+  // A later version may add fields. Guards compare whole entries, so unknown fields are kept.
   const std::string later = member.encode() + "more";
   ASSERT_TRUE(Member::decode(later));
   EXPECT_EQ(Member::decode(later)->peer_address, member.peer_address);

@@ -112,8 +112,8 @@ TEST_F(VectorSearch, FollowsWritesAndRestarts) {
   expect_nearest("after a restart");
 }
 
-// Vectors that cannot be indexed may exist before the index. It is built without them, and they are never
-// returned.
+// Vectors that cannot be indexed may exist before the index. The index is built without them, and queries
+// never return them.
 TEST_F(VectorSearch, OmitsVectorsThatCannotBeIndexed) {
   for (int row = 0; row < 30; ++row) put(row);
   for (const char* vector :

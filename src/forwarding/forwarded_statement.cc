@@ -262,7 +262,7 @@ void ForwardedStatement::receive(const std::string& from, cluster::CallResult ca
     case Outcome::moved:
       if (target_.is_random && ++quick_retries_ <= max_quick_retries)
         return run_later(0, [self = shared_from_this()] { self->run_again(); });
-      return retry(from + " does not own its partition any more");
+      return retry(from + " no longer owns the partition of the statement");
     case Outcome::other_schema:
       return run_later(0, [self = shared_from_this()] { self->reload_and_retry(); });
     case Outcome::result_unknown:

@@ -29,7 +29,7 @@ class StatementService::Running final : public execute::Interrupt,
 
   // Decodes the request. Returns false if it was answered with an error.
   bool decode();
-  // Takes the shards that the statement needs. If one of them is not here, answers that and returns false.
+  // Takes the shards that the statement needs. If one of them is not here, reports this and returns false.
   bool hold_shards();
   bool has_same_schema() const { return of_.schema.schema()->version == request_.schema_version; }
   // Looks for existing plans of the statements. Returns false if some must be created.

@@ -1,5 +1,5 @@
-// The cells of large fragments one after the other, so that merging or purging them needs memory for the
-// encoded bytes only. A decoded cell takes 80 bytes, an element of a set of numbers five.
+// Streams the cells of large fragments one at a time, so that merging or purging needs memory for the encoded
+// bytes only. A decoded cell takes 80 bytes; an encoded element of a set of numbers takes five.
 //
 // A stream of cells has the functions of CellStream below. encode_stream() reads it up to three times: for
 // the base values, for the size, and to write.

@@ -60,7 +60,7 @@ Reactor* Reactor::current() {
   return current_reactor;
 }
 
-// Exceptions of requests and connections do not get here: they are caught before.
+// Exceptions of requests and connections are caught before they get here.
 void Reactor::run() {
   current_reactor = this;
   while (true) {

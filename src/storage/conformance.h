@@ -32,7 +32,7 @@ class Harness {
   virtual ~Harness() = default;
   virtual Store& store() = 0;
   virtual base::ManualClock& clock() = 0;
-  // Makes all following commits fail, or stops that.
+  // true: all following commits fail. false: commits succeed again.
   virtual void fail_commits(bool fail) = 0;
   // Closes and reopens the store. Does nothing for a store without files.
   virtual void reopen() {}

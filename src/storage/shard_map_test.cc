@@ -51,7 +51,7 @@ TEST(TokenShards, KeepIndexEntriesBesideTheirRows) {
                 shards.shard_of(key_of(shard_test_table, token)));
     }
   }
-  // One shard has the format of stores without shards.
+  // A store with one shard has the format of a store without shards.
   const TokenShards one(1);
   ASSERT_EQ(one.entry_runs().size(), 1u);
   EXPECT_EQ(one.entry_runs()[0].token, 0);

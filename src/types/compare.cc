@@ -77,7 +77,8 @@ int compare_timeuuids(BytesView left, BytesView right) {
   });
 }
 
-// The next item of a sequence of elements, in sort order.
+// What comes next in a serialised sequence of elements. The enumerators are in sort order: a sequence that ends
+// sorts before one that continues.
 enum class Token : uint8_t { end, null, element, malformed };
 
 Token next_token(BytesView& rest, BytesView& element) {

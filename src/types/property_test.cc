@@ -161,7 +161,7 @@ RC_GTEST_PROP(Property, NothingCrashesOnAnyBytes, ()) {
   to_literal(*type, bytes);
   to_display(*type, bytes);
   to_json(*type, bytes);
-  // Bytes that are not a value of the type are the same after a round trip through a key.
+  // Bytes that are not a value of the type do not change in a round trip through a key.
   const Bytes key = key_of(*type, bytes);
   BytesView rest = key;
   RC_ASSERT(decode_key(*type, false, rest).has_value());

@@ -206,7 +206,7 @@ class Hosting : public testing::Test {
     const auto token = static_cast<int64_t>(number * 0x9e3779b97f4a7c15u);
     return row::row_record_key(row::partition_prefix(2000, token, std::to_string(number)), "c");
   }
-  // Tries the servers until one of them has written it.
+  // Tries the servers until one of them has done the write.
   void write(const std::vector<Server*>& servers, uint32_t number) {
     const base::Bytes key = key_of(number);
     const uint32_t shard = TokenShards(shard_count).shard_of(key);

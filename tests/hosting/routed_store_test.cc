@@ -116,7 +116,7 @@ TEST(RoutedStores, EveryServerSeesAllRecordsInOrder) {
       ASSERT_TRUE(store.get_many(keys, values).has_value());
       for (size_t k = 0; k < keys.size(); ++k)
         EXPECT_EQ(values[k], model.contains(keys[k]) ? std::optional(model.at(keys[k])) : std::nullopt);
-      // Both tables, whose records are merged from all shards.
+      // Reads both tables. Their records are merged from all shards.
       const auto all = store.iterate({}, {});
       size_t count = 0;
       Bytes last;

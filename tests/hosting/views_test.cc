@@ -75,7 +75,7 @@ class Views : public testing::Test {
     return engines_.cluster.map().shard_of_token(types::murmur3_token(types::encode_int32(key))) %
            engines_.size();
   }
-  // An int from `from` on whose partition this member has.
+  // Returns the first int, from `from` on, whose partition this member has.
   int key_at(size_t member, int from = 0) const {
     while (owner_of(from) != member) ++from;
     return from;
@@ -341,7 +341,7 @@ TEST_F(Views, AreTruncatedAndAlteredWithTheirBase) {
   expect_views_equal_base();
 }
 
-// A server that does not know a new column yet would leave it out.
+// A server that does not know a new column yet would leave the column out of the view row.
 TEST_F(Views, AreNotDerivedWithAnOldSchema) {
   start_with_view();
   const auto table_before = engines_.at(0).schema()->find_table("e", "t");

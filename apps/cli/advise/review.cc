@@ -69,8 +69,8 @@ int print_measured(const advisor::Review& review, const std::vector<advisor::Wor
   return 0;
 }
 
-// Entities and their queries are for a design. A review without tables would find nothing and wrongly report
-// that all is well.
+// Entities and their queries are input for `advise design`. A review without tables would find nothing, and
+// would wrongly report that all is well.
 base::Status check_reviewable(const std::vector<advisor::Workload>& workloads) {
   for (const advisor::Workload& workload : workloads)
     if (!workload.cql.empty()) return {};

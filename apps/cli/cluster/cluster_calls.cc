@@ -67,7 +67,7 @@ std::set<MemberId> serving_members(const cluster::State& state) {
 }
 
 base::Error no_server_runs() {
-  return base::Error(base::ErrorCode::unavailable, "No server of the cluster runs")
+  return base::Error(base::ErrorCode::unavailable, "No server of the cluster is running")
       .with_hint("`sibyl cluster status` shows the servers");
 }
 

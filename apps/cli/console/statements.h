@@ -56,7 +56,7 @@ base::Result<execute::ResultSet> run_statement(engine::Engine& engine, const aut
 bool may_select(engine::Engine& engine, const auth::Login* login, std::string_view keyspace,
                 std::string_view table);
 
-// A value of a result row. nullopt: null.
+// The values of a result row. nullopt: null.
 using Row = std::vector<std::optional<base::BytesView>>;
 // Splits the rows of a result. The views point into `result`.
 std::vector<Row> rows_of(const execute::ResultSet& result);

@@ -487,7 +487,7 @@ TEST_F(CopyCommandTest, ExportsFollowLinksAndWriteToPipes) {
   run(*connection, "INSERT INTO ks.t (k, c, v) VALUES (1, 2, 'three')");
   const std::string line = "1,2,three\n";
 
-  // A link as the output: its target is replaced and keeps its mode.
+  // If the output is a link, its target is replaced and keeps its mode.
   write("target.csv", "old");
   fs::permissions(path("target.csv"), fs::perms::owner_read | fs::perms::owner_write);
   fs::create_symlink("target.csv", path("link.csv"));
@@ -496,7 +496,7 @@ TEST_F(CopyCommandTest, ExportsFollowLinksAndWriteToPipes) {
   EXPECT_EQ(contents(path("target.csv")), line);
   EXPECT_EQ(fs::status(path("target.csv")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 
-  // A pipe as the output: it remains a pipe.
+  // If the output is a pipe, it remains a pipe.
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   const int reader = ::open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   ASSERT_EQ(copy("export", "ks.t", path("pipe")).status, 0);

@@ -17,7 +17,7 @@
 
 namespace sibyl::cli::copy {
 
-// Returns the path of the file with the reasons for the rows in `rejected`.
+// Returns the path of the file that says why each row in the file `rejected` was rejected.
 std::string reasons_path(const std::string& rejected);
 
 struct Rejected {

@@ -46,7 +46,7 @@ struct TablePlan {
   size_t remove_partition = 0;              // in row_part; markers: timestamp, partition key
 };
 
-// Reads the table from the server and makes its statements.
+// Reads the table's definition from the server, and builds the statements that import its rows.
 base::Result<TablePlan> plan_table(client::Connection& server, const std::string& keyspace,
                                    const std::string& table);
 

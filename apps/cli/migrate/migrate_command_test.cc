@@ -155,7 +155,7 @@ TEST_F(MigrateCommandTest, ListsAreNotDoubledByASecondRun) {
     ASSERT_EQ(migrate({restart}).status, 0);
     expect_same("SELECT * FROM ks.l");
   }
-  // If a client changes a list on the source meanwhile, it replaces the list on the target.
+  // If a client changes a list on the source meanwhile, the changed list replaces the list on the target.
   run(*source_, "UPDATE ks.l SET l = l - ['a'] WHERE k = 1");
   const auto again = migrate({"--restart"});
   ASSERT_EQ(again.status, 0) << again.errors;
@@ -227,7 +227,7 @@ TEST_F(MigrateCommandTest, AnInterruptedRunResumesWhereItStopped) {
   EXPECT_THAT(migrate().errors, HasSubstr("copied 0 rows"));
 }
 
-// Ctrl-C: what is in flight is completed and recorded, so that nothing is written twice.
+// After Ctrl-C, rows in flight are completed and recorded, so that no row is written twice.
 TEST_F(MigrateCommandTest, AnInterruptedRunWritesNoRowTwice) {
   make_table(*source_);
   constexpr int row_count = 20'000;

@@ -40,7 +40,7 @@ struct WriterOptions {
   unsigned window = 512;  // rows in flight
   // Called when a row cannot be written at all. An error ends the run.
   std::function<base::Status(const std::string& row, const std::string& reason)> reject;
-  const std::atomic<bool>* stop = nullptr;  // set when another thread has failed; ends waiting for the server
+  const std::atomic<bool>* stop = nullptr;  // set when another thread has failed; then retries end
 };
 
 class TargetWriter {

@@ -16,7 +16,7 @@ namespace {
 std::atomic<size_t> bytes_freed_in_parts = 0;
 }
 
-// Replaces that of the C library, also for allocation.cc.
+// Replaces the function of the C library, also for allocation.cc.
 extern "C" int madvise(void* start, size_t size, int advice) noexcept {
   if (advice == MADV_DONTNEED && size <= 1 << 20) bytes_freed_in_parts += size;
   return static_cast<int>(::syscall(SYS_madvise, start, size, advice));
@@ -27,7 +27,7 @@ namespace {
 
 constexpr size_t size = 1 << 20;
 
-// How much the total grows by an allocation, and what is left of that after the block was freed.
+// How much an allocation adds to the total, and how much of that remains after the block is freed.
 struct Change {
   int64_t allocated = 0, freed = 0;
 };
@@ -41,7 +41,8 @@ Change change_of(Allocate allocate, Free free) {
   return {between - before, base::memory_in_use() - before};
 }
 
-// The allocator has all these forms too. Where its form is used for one half only, the total drifts.
+// The allocator has all these forms too. If only the allocation or only the release uses the allocator's
+// form, the total drifts.
 TEST(Allocation, EveryFormOfNewAndDeleteIsCounted) {
   const auto one = [] { return ::operator new(size); };
   const auto one_or_null = [] { return ::operator new(size, std::nothrow); };

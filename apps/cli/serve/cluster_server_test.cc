@@ -588,7 +588,7 @@ TEST_F(ClusterServerTest, StatisticsAreOfAllServersAndSurviveThem) {
     make_table(*client);
     for (int key = 0; key < 40; ++key) run(*client, insert(key, "x"));
     EXPECT_EQ(counted(*client, "partitions", of_table), 40);
-    // About half of them were executed elsewhere.
+    // About half of the statements were executed at the other server.
     EXPECT_LT(counted(*client, "writes", of_table), 40);
     servers[1]->server->leave();
     ASSERT_TRUE(wait_for([&] { return servers[1]->has_left.load(); }));
@@ -619,7 +619,7 @@ class Writer {
     is_stopping_ = true;
     thread_.join();
   }
-  // Numbers below it were acknowledged.
+  // Writes with smaller numbers were acknowledged.
   int acknowledged() const { return acknowledged_; }
   std::string error() const { return has_failed_ ? error_ : ""; }
 
@@ -644,7 +644,8 @@ class Writer {
   std::thread thread_;
 };
 
-// Its clients go on while it leaves. At the end it closes their connections, but no request fails before.
+// Clients of the server continue while it leaves. At the end it closes their connections, but no request
+// fails before.
 TEST_F(ClusterServerTest, AServerThatLeavesCompletesWhatItHasBegun) {
   create(6);
   const auto servers = start_many(3);

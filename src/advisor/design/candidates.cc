@@ -227,7 +227,8 @@ void Candidates::add_for_part(const Requirement& need, const std::vector<bool>& 
                  [&](FieldReference field) { return field.node == node; });
     if (!some.empty() && some.size() < given.size()) add_entry(need, part, some);
   }
-  // Tables that are read with keys from another table's rows: the key of a node that both tables contain.
+  // Adds tables that are read with keys from another table's rows. Their key is that of a node that both
+  // tables contain.
   const size_t size = static_cast<size_t>(std::count(part.begin(), part.end(), true));
   for (size_t node = 0; node < part.size(); ++node) {
     if (!part[node]) continue;

@@ -132,7 +132,7 @@ std::string print_design(const Workload& workload, const Design& design);
 struct Measurement;
 
 // Render the design as text with runnable CQL, as a Markdown page, or as JSON (docs/advisor-json.md describes
-// the members). With a measurement, both are one document.
+// the members). With a measurement, the design and the measurement are one document.
 std::string render_text(const Design& design, const Measurement* measurement = nullptr);
 std::string render_markdown(const Design& design, const Measurement* measurement = nullptr);
 std::string render_json(const Design& design, const Measurement* measurement = nullptr);

@@ -173,7 +173,7 @@ void Search::add_place(Place place) {
   paths_.push_back(std::move(way));
 }
 
-// A table that returns more at the same cost can replace one that returns less.
+// A table that returns more fields at the same cost can replace a table that returns fewer.
 void Search::widen() {
   std::vector<AccessPath> wide = paths_;
   for (AccessPath& way : wide) {

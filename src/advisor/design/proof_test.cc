@@ -225,7 +225,7 @@ class ProofTest : public testing::Test {
     return bytes;
   }
 
-  // Partitions that each page reads; nothing if the query is rejected.
+  // Returns the partitions that each page reads; nullopt if the query is rejected.
   std::optional<std::vector<size_t>> partitions_read(const RandomQuery& query, int32_t page_size,
                                                      Chance& chance) {
     const auto prepared = engine_->planner().prepare(query.text(), "k");

@@ -129,7 +129,7 @@ SELECT * FROM messages WHERE channel = ? LIMIT 50;
   EXPECT_THAT(defining[0]->fix, HasSubstr("DROP TABLE messages"));
   EXPECT_THAT(defining[0]->fix, HasSubstr("KEY_COLLISION"));
   EXPECT_THAT(collision->fix, HasSubstr("also resolves this"));
-  // An accepted finding prints no definition; the next one does.
+  // An accepted finding prints no definition; the next finding prints one.
   ASSERT_TRUE(apply_baseline(defining[0]->id() + ": known\n", "b", review));
   std::string shown;
   for (const Finding& finding : review.findings)

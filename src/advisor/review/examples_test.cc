@@ -1,4 +1,5 @@
-// Every section of docs/advisor-examples.md has the findings that it states, and its second block has none.
+// Each section of docs/advisor-examples.md states the findings of its first block. Its second block, marked
+// `fixed`, must have no errors or warnings.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -43,7 +44,7 @@ TEST(Examples, HaveTheStatedFindings) {
   }
 }
 
-// The same model with other units: both the rows and the target are seven times as large.
+// The same model with other units: the rows and the target are seven times as large.
 TEST(Examples, FollowFromRatios) {
   for (const Example& example : read_examples()) {
     Workload workload = workload_of(example.model);

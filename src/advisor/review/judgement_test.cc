@@ -248,7 +248,8 @@ SELECT * FROM posts WHERE author IN ? ORDER BY at DESC LIMIT 30;
 // --- Fixes
 
 TEST(Fixes, ThatWouldHaveFaultsSaySo) {
-  // All writes would go to the few partitions of the new table, and no hash can spread so many.
+  // All writes would go to the few partitions of the new table. There are too many writes for a hash prefix
+  // to spread them.
   const Review review = review_of(R"(
 CREATE TABLE t (k uuid PRIMARY KEY, kind text, v int);
 -- @table t rows=1M row=50 writes=900/s
@@ -424,7 +425,7 @@ SELECT * FROM emails WHERE user_id = ? AND folder = ? LIMIT 50;
       HasSubstr("PRIMARY KEY ((user_id, folder), received)\n) WITH CLUSTERING ORDER BY (received DESC)"));
   EXPECT_THAT(finding.fix, HasSubstr("Move folder from the clustering columns to the partition key"));
   EXPECT_THAT(finding.fix, Not(HasSubstr("would itself")));
-  // 200 MB in three folders are too much for a partition each, so folders are divided further.
+  // 200 MB in three folders are too much for one partition per folder, so folders are divided further.
   const Review few = model("-- @column emails.folder distinct=2 skew=zipf(1)");
   EXPECT_THAT(must_find(few, Verdict::partition_growth).cql,
               HasSubstr("PRIMARY KEY ((user_id, folder, hash_prefix), received)"));

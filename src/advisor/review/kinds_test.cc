@@ -195,7 +195,7 @@ SELECT * FROM tickets WHERE tenant = ? AND id = ?;
 )");
   const std::string fix = fix_of(review, Verdict::partition_growth);
   EXPECT_THAT(fix, Not(HasSubstr("would itself")));
-  EXPECT_THAT(find(review, Verdict::partition_growth)->cost, HasSubstr("None for the present statements"));
+  EXPECT_THAT(find(review, Verdict::partition_growth)->cost, HasSubstr("No cost for the present statements"));
   const Review days = review_of(R"(
 CREATE TABLE trades (symbol text, day date, at timeuuid, price decimal, PRIMARY KEY ((symbol, day), at));
 -- @table trades growth=3000/s row=60

@@ -1,4 +1,4 @@
-// Where reads start in a partition, and the tombstones that they meet there. Internal to src/advisor/review.
+// Finds where reads start in a partition, and the tombstones that they scan. Internal to src/advisor/review.
 #pragma once
 
 #include "advisor/review/fix.h"
@@ -8,10 +8,10 @@ namespace sibyl::advisor {
 // Tombstones per read.
 inline constexpr double many_tombstones = 1000, very_many_tombstones = 100'000;
 
-// Where a read starts: at the smallest or largest value of the first clustering column that it does not
-// compare by =.
+// The place where a read starts: the smallest or largest value of the first clustering column that the read
+// does not compare by =.
 struct Front {
-  const schema::Column* column = nullptr;  // nullptr: it names whole rows
+  const schema::Column* column = nullptr;  // nullptr: the read gives whole keys
   bool from_least = true;
   bool is_bounded = false;  // the statement gives a bound, and skips everything before it
 };

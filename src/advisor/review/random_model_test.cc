@@ -324,7 +324,8 @@ class Simulation {
             static_cast<double>(sorted.size())};
   }
 
-  // The rows of a period arrive within the width of the period.
+  // Computes the write rate of the busiest partition. If the key has a period, all rows of a partition arrive
+  // within its width, otherwise within the horizon.
   void rates() {
     double total = 0;
     for (const auto& [key, row] : stored_)

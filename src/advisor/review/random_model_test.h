@@ -78,10 +78,9 @@ struct Truth {
   std::map<std::string, Read> reads;
 };
 
-// `target_bytes` and `target_rate` are chosen so that about half of the models miss them.
 RandomModel random_model(uint64_t seed);
-// Also sets the model's targets, which follow from the truth. REQUIRES: `model` is a result of
-// random_model().
+// Also sets target_bytes and target_rate clearly above or below the truth, so that about half of the models
+// miss each target. REQUIRES: `model` is a result of random_model().
 Truth simulate(RandomModel& model);
 
 // Rows per partition if the rows are stored under another key. `value` computes the values of added columns.

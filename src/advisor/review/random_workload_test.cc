@@ -302,7 +302,7 @@ class WorkloadMaker {
     expect("counters", Verdict::key_collision, "t", "", false, "increments do not overwrite");
   }
 
-  // Rows that expire: a partition holds the rows that arrive within one time to live.
+  // Makes rows that expire: a partition holds the rows that arrive within one time to live.
   void expiring() {
     const double keys = between(20, 2000), exponent = skew(), kept = between(3000, 20'000), row = 10000;
     constexpr std::array lives = {600.0, 86'400.0, 30 * 86'400.0};
@@ -418,7 +418,8 @@ class WorkloadMaker {
            fmt::format("{:.0f} rows visited for {:.1f}", visited, returned));
   }
 
-  // A clustering column that every statement compares with =: it divides partitions at no cost.
+  // Makes a clustering column that every statement compares with =. Such a column divides partitions at no
+  // cost.
   void given_columns() {
     const double keys = between(20, 500), kinds = between(3, 40), rows = between(6000, 20'000), row = 10000;
     const double key_skew = skew(), kind_skew = skew();

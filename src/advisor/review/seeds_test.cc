@@ -22,7 +22,8 @@ std::string chosen(const Review& review) {
 
 // --- User look-ups
 
-// "We now have to read two partitions" for either look-up; two tables need one.
+// The guide: "We now have to read two partitions" for either look-up. With two tables, each look-up reads
+// one.
 TEST(Seeds, UserLookup) {
   const Review three = review_of(std::string(users_in_three_tables) + R"(
 -- @group by_email
@@ -102,7 +103,8 @@ TEST(Seeds, HashPrefixesOfTwoFourAndTen) {
   EXPECT_EQ(finding->severity, Severity::error);
   ASSERT_EQ(finding->choices.size(), 3u);
   EXPECT_FALSE(finding->choices[0].fits);
-  // Cost: reads times (one request and m partitions) plus writes. The ratio decides which m is cheapest.
+  // The cost is the number of reads, times the cost of one request and m partitions, plus the cost of the
+  // writes. The ratio of reads to writes decides which m is cheapest.
   const CostModel cost;
   for (const Choice& choice : finding->choices)
     EXPECT_NEAR(*choice.cost, 100 * cost.read(choice.partitions, 0) + 10 * cost.insert, 1e-9) << choice.name;

@@ -191,8 +191,8 @@ void write_hash_fix(const SplitSituation& situation, const Choice& choice, Split
       several ? fmt::format("A read takes {} partitions instead of 1; a write still takes one.{}", number,
                             choice.second_table ? "" : ratio_text(situation.model.cost, modulo))
               : fmt::format(
-                    "None for the present statements: each names a whole row, and so its prefix. A read of "
-                    "everything would take {} partitions.",
+                    "No cost for the present statements: none reads several rows of one key. Reading all "
+                    "rows of a key would take {} partitions.",
                     number);
   if (several && few_keys_are_large(situation))
     split.fix += fmt::format(
@@ -309,7 +309,7 @@ void write_given_fix(const std::vector<std::string>& columns, bool with_more, Sp
   split.fix = with_more ? moved + " " + split.fix : moved;
   if (with_more) return;
   split.cost = fmt::format(
-      "None for the present statements; the rows must be copied once. A read without {} is no longer "
+      "No cost for the present statements, but the rows must be copied once. A read without {} is no longer "
       "possible.",
       listed(columns));
 }

@@ -20,7 +20,7 @@ struct SplitRead {
     newest,       // a number of rows in time order, starting from now or from a given bound
     first,        // a number of rows from the start of the partition
     range,        // the rows in a range of time
-    whole,        // all rows of a key
+    whole,        // all rows of a partition key
     without_key,  // no partition key given, so a split makes no difference
   };
   Want want = Want::whole;

@@ -48,7 +48,7 @@ std::optional<std::vector<const std::vector<cql::Relation>*>> conditions_on(cons
   return is_read ? std::optional(out) : std::nullopt;
 }
 
-// The number of values of the columns within a partition, and the share of the most frequent of them.
+// The number of values that the columns have within a partition, and the share of the most frequent value.
 struct KeyValues {
   double values = 1, share = 1;
 };

@@ -246,7 +246,7 @@ class StatementReview {
   // they are possible values, and some may occur twice.
   bool names_one_row(const std::vector<std::string>& columns) const {
     if (!table_->rows) return false;
-    // New rows may repeat values, and a key must distinguish them.
+    // A new row may repeat a value. Then the column no longer identifies a row.
     if (table_->growth) return false;
     return std::any_of(columns.begin(), columns.end(), [&](const std::string& name) {
       const schema::Column* column = table_->table->find(name);

@@ -50,7 +50,8 @@ class Judge {
     if (examples.size() < 6) examples.push_back(fmt::format("seed {}: {}\n{}", model_.seed, what, text_));
   }
 
-  // `fault`: the simulation shows the fault; none: too close to call. `found`: the review reports it.
+  // `fault`: whether the simulation shows the fault; nullopt: the case is too close to call. `found`: whether
+  // the review reports the fault.
   void verdict(const std::string& kind, std::optional<bool> fault, bool found, const std::string& what) {
     if (!fault) return;
     Score& score = scores_[kind];

@@ -60,8 +60,9 @@ std::optional<double> buckets_of(const Source& source, double width, double want
              : std::min(all, TimeBucket{1000 / data.row_interval_ms(), width, wanted}.expected());
 }
 
-// Reads bucket after bucket until there are enough rows. Starts from now backwards, from the first bucket or,
-// for a queue, from the position where the last read ended.
+// Reads bucket after bucket until there are enough rows. If newest_first, it starts at the current bucket and
+// goes back. Otherwise it starts at the first bucket or, for a queue (from_front), at the bucket of the row
+// that was last removed from the queue.
 struct BucketReader {
   DataPtr data;
   size_t place = 0;

@@ -36,7 +36,7 @@ class SizeCurve {
     return low.size * std::pow(high.size / low.size, std::pow(part, bend));
   }
 
-  // The curvature for which `count` sizes, including the largest, have this mean.
+  // Returns the curvature for which `count` sizes, including the largest, have this mean.
   double bend_for(double count, double largest, double mean) const {
     // The range of the curvature's logarithm; a larger curvature gives smaller sizes.
     double low = -7, high = 7;

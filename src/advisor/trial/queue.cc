@@ -7,7 +7,7 @@
 namespace sibyl::advisor {
 namespace {
 
-// The limit for all partitions together; so many load within a second or two.
+// The limit for all partitions together. This number can be loaded within a second or two.
 constexpr double max_tombstones = 100'000;
 constexpr double tombstones_assumed = 1000;  // per partition
 

@@ -334,7 +334,8 @@ TEST(Observation, AFinishedLoadIsNoGrowth) {
   EXPECT_EQ(joins.growth.back().sizes.max, joins.growth.front().sizes.max);
 }
 
-// A load of two minutes into a table that has been observed for ten, and a read of all of it in 40 pages.
+// A table has been observed for ten minutes. A load took two of them, and a read of the whole table took 40
+// pages.
 TEST(Observation, AShortLoadIsNoGrowthAndAPagedLookIsNoWorkload) {
   Observation observation = shop();
   for (ObservedTable& table : observation.tables) table.seconds = 600;

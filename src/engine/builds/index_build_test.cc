@@ -205,7 +205,7 @@ TEST(IndexBuild, FailedBuildsAreGivenUp) {
   EXPECT_EQ(database.count("SELECT * FROM t WHERE v = 5 AND s = 1 ALLOW FILTERING"), 0u);
   database.must("INSERT INTO t (k, c, v) VALUES (3, 1, 5)");
 
-  // Other indexes are still built. This one is built once the cause is fixed.
+  // Other indexes are still built. The failed index is built once the cause is fixed.
   database.must("CREATE TABLE other (k int PRIMARY KEY, v int)");
   database.must("INSERT INTO other (k, v) VALUES (1, 1)");
   database.must("CREATE INDEX ON other (v)");

@@ -102,7 +102,7 @@ TEST_F(MasksTest, ConditionsOnMaskedColumnsNeedAPermission) {
   EXPECT_THAT(ask("bob", "UPDATE m SET l[9] = 1 WHERE k = 1"), ElementsAre(refusal("l")));
   EXPECT_THAT(ask("bob", "DELETE l[9] FROM m WHERE k = 1"), ElementsAre(refusal("l")));
   EXPECT_THAT(ask("bob", "UPDATE m SET n = n + 1 WHERE k = 1 IF plain = 0"), ElementsAre(refusal("n")));
-  // These reveal nothing about masked columns.
+  // These errors reveal nothing about masked columns.
   EXPECT_THAT(ask("bob", update + "plain = 0"), ElementsAre("True"));
   EXPECT_THAT(ask("bob", update + "EXISTS"), ElementsAre("True"));
   EXPECT_THAT(ask("bob", "UPDATE m SET ssn = 'x', l = l + [3] WHERE k = 2"), ElementsAre("OK"));

@@ -181,7 +181,7 @@ class MaintenanceBuilder {
     return {};
   }
 
-  // Sets before_ and after_ to a stored record and to its state after the entries.
+  // Sets before_ to the stored record, and after_ to that record with the entries applied.
   base::Status load(const std::optional<Bytes>& stored, std::span<const Entry> entries) {
     before_.clear();
     if (stored && !row::decode(*stored, before_)) return base::fail(corrupt_record());

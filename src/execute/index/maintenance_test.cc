@@ -19,7 +19,7 @@
 namespace sibyl::execute {
 namespace {
 
-// The rows of a result with one text column.
+// Formats the rows of a result with one text column.
 std::multiset<std::string> texts_of(const ResultSet& result) {
   std::multiset<std::string> texts;
   base::Reader reader(result.rows.bytes());

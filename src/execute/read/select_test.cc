@@ -144,7 +144,7 @@ TEST(Select, PagesEndLikeCassandras) {
     db.rows_in_pages(text, 2, &count);
     return count;
   };
-  // A full page has a paging state even if nothing follows. A reached limit has none.
+  // A full page has a paging state even if no row follows. A page that ends at the LIMIT has none.
   EXPECT_EQ(pages("SELECT c FROM q WHERE k = 1"), 3);
   EXPECT_EQ(pages("SELECT c FROM q WHERE k = 1 LIMIT 2"), 1);
   EXPECT_EQ(pages("SELECT c FROM q WHERE k = 1 LIMIT 4"), 2);

@@ -84,7 +84,7 @@ TEST(PartitionLocks, MovingKeepsTheLock) {
     EXPECT_TRUE(released);
   });
   asked.get_future().get();
-  // In this time, a waiter that wrongly does not wait would finish.
+  // Within this time, a waiter that wrongly does not wait would finish.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   released = true;
   other.release();

@@ -11,7 +11,7 @@
 namespace sibyl::execute {
 namespace {
 
-// The texts of a result with one text column.
+// Formats a result with one text column, one line per row.
 std::string rows_of(ResultSet& result) {
   std::string text;
   base::Reader reader(result.rows.bytes());

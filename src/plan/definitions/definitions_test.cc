@@ -238,7 +238,7 @@ TEST(Definitions, TypesHoldALimitedNumberOfValues) {
   too_large("CREATE TABLE x (k int PRIMARY KEY, v vector<float, 2147483647>)", "vector<float, 2147483647>");
   too_large("CREATE TABLE x (k int PRIMARY KEY, v frozen<list<vector<frozen<t1>, 19>>>)",
             "frozen<list<vector<frozen<t1>, 19>>>");
-  // When a type grows, the types that use it grow.
+  // When a type gets more values, the types that use it get more values too.
   database.must("CREATE TYPE t2 (" + fields("frozen<t1>", 17) + ")");
   database.must("CREATE TABLE x (k int PRIMARY KEY, v frozen<t2>)");
   too_large("ALTER TYPE t0 ADD g vector<float, 10>", "m.t2");

@@ -121,12 +121,12 @@ TEST(Operations, OnNumbersOfMixedTypes) {
        {Kind::varint, "1"},
        {Kind::varint, "0"},
        "the operation 'varint / varint' failed: BigInteger divide by zero"},
-      // A float with a small integer stays a float; with a large one it becomes a double.
+      // A float with a small integer gives a float; with a large integer it gives a double.
       {"_add", {Kind::float_, "0.1"}, {Kind::int_, "1"}, "1.1"},
       {"_add", {Kind::float_, "0.5"}, {Kind::bigint, "1"}, "1.5"},
       {"_divide", {Kind::double_, "1"}, {Kind::int_, "0"}, "Infinity"},
       {"_modulo", {Kind::double_, "-7.5"}, {Kind::double_, "2"}, "-1.5"},
-      // Decimals: small integers come with one digit after the point, as in Cassandra.
+      // As a decimal, a small integer has one digit after the point, as in Cassandra.
       {"_add", {Kind::decimal, "1"}, {Kind::int_, "1"}, "2.0"},
       {"_multiply", {Kind::decimal, "1.10"}, {Kind::decimal, "2.0"}, "2.200"},
       {"_divide", {Kind::decimal, "1"}, {Kind::decimal, "3"}, "0.33333333333333333333333333333333"},

@@ -27,8 +27,8 @@ int protected_call(lua_State* lua) {
   return lua_gettop(lua);
 }
 
-// Like Lua's xpcall, but the handler runs after the failed call has ended. Inside the call, limits are not
-// checked.
+// Like Lua's xpcall, but the handler runs after the failed call has ended. If a hook raised the error, a
+// handler inside that call would run without hooks, and therefore without limits.
 int protected_call_with_handler(lua_State* lua) {
   luaL_checktype(lua, 2, LUA_TFUNCTION);
   const int arguments = lua_gettop(lua) - 2;

@@ -200,7 +200,7 @@ size_t Connection::body_limit() const {
   return handler_.session().body_limit(reactor_.shared().limits.frame_body_bytes);
 }
 
-// Ends this connection's turn. It resumes after the turns of the others.
+// Ends this connection's turn. The connection resumes after the turns of the others.
 void Connection::yield() {
   if (is_yielded_) return;
   is_yielded_ = true;

@@ -16,7 +16,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// Limits::unsent_timeout is divided by this for results while unsent results hold too much memory.
+// The timeout for unsent results, Limits::unsent_timeout, is divided by this number while unsent results hold
+// too much memory.
 constexpr int overload_timeout_divisor = 6;
 
 }  // namespace

@@ -32,8 +32,8 @@ class Session {
   // Returns an error if a message with this header must not be handled now. Until STARTUP each message
   // chooses the version of its response.
   base::Status admit(const protocol::Header& header);
-  // Decompresses the body if necessary, into `decompressed`, and removes the optional fields that precede the
-  // message. `body` borrows from `decompressed` then. `limit` bounds the decompressed size.
+  // Removes the optional fields that precede the message. A compressed body is decompressed into
+  // `decompressed`, and `body` then points into it. `limit` bounds the decompressed size.
   base::Status open_body(const protocol::Header& header, size_t limit, protocol::BytesView& body,
                          base::Bytes& decompressed) const;
 

@@ -118,7 +118,7 @@ TEST_F(HttpTlsTest, requests_follow_each_other_on_one_connection) {
     client.send(std::string("GET ") + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
     EXPECT_THAT(client.read_until(std::string(path) + "\n"), StartsWith("HTTP/1.1 200 OK\r\n"));
   }
-  // Two in one record, of which the second has bytes that OpenSSL has decrypted already.
+  // Two requests are in one record. OpenSSL has already decrypted the bytes of the second one.
   client.send("GET /x HTTP/1.1\r\n\r\nPOST /y HTTP/1.1\r\nContent-Length: 100000\r\n\r\n" +
               std::string(100'000, 'z'));
   EXPECT_THAT(client.read_until("zzz\n"), HasSubstr("/x\n"));

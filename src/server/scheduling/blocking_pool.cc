@@ -126,7 +126,7 @@ bool BlockingPool::may_start(Line& line) {
   return true;
 }
 
-// REQUIRES: may_start() was false for it.
+// REQUIRES: may_start() returned false for the line.
 void BlockingPool::hold(Line& line) {
   for (InFlightRequest* request = line.oldest_; request != nullptr; request = request->next)
     if (std::exchange(request->takes_room, false)) --room_taken_;

@@ -60,7 +60,7 @@ class ReactorLoad {
     request_bytes_.store(request_bytes() - frame_bytes, std::memory_order_relaxed);
     requests_.store(requests() - 1, std::memory_order_release);
   }
-  // Replaces what one connection has counted.
+  // Replaces one connection's share of a sum: subtracts `before` and adds `now`.
   void count_unsent(size_t before, size_t now) { add(unsent_bytes_, now - before); }
   void count_incoming(Incoming before, Incoming now) {
     add(begun_bytes_, now.begun - before.begun);
@@ -68,7 +68,7 @@ class ReactorLoad {
   }
   // Above this number of requests, one more would make others wait too long (pressure.h).
   void set_max_requests(size_t max_requests) { max_requests_ = max_requests; }
-  // True if set_max_requests() is reached. Held requests do not count, because they delay no others.
+  // True if the number of requests is at its limit. Held requests do not count, because they delay no others.
   bool is_full() const { return requests() >= max_requests_ + held_requests(); }
 
  private:

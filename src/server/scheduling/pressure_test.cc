@@ -132,7 +132,7 @@ TEST_F(PressureTest, RequestsThatWaitedTooLongAreNotRun) {
 }
 
 TEST_F(PressureTest, ASingleRequestDoesNotWaitForFloods) {
-  // This is the minimum, which applies to a reactor that has finished nothing yet.
+  // The minimum of a reactor's limit on requests. It applies because the reactor has not finished any yet.
   constexpr size_t least_limit = 256;
   Client first(port()), second(port()), small(port());  // the first two connections are on different reactors
   small.startup();
@@ -214,8 +214,8 @@ TEST_F(PressureTest, IncompleteMessagesAreLimitedTogether) {
     begins.send_raw(std::string_view(first).substr(0, 600'000));
     ASSERT_EQ(small.query("void").header.opcode, Opcode::result);  // this gives the other reactor time
     await([&] { return server_incoming() > 0; });
-    // Nothing more is read from a client that would exceed the limit. The socket buffers hold less than the
-    // rest.
+    // The server stops reading from a client whose message would exceed the limit. The socket buffers cannot
+    // hold the rest of the message, so part of it stays unsent.
     std::string_view rest = second;
     while (waits.is_writable(200)) {
       const size_t sent = waits.send_some(rest);

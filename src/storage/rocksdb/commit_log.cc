@@ -96,7 +96,7 @@ base::Status CommitLog::recover(const Replay& replay) {
   std::vector<std::string> leftovers;
   SIBYL_TRY(open_segments(headers, leftovers));
   SIBYL_TRY(check_mark());
-  // The leftovers are removed as late as this, because a missing segment may be among them.
+  // The leftovers are removed only now, because a missing segment may be among them.
   for (const std::string& path : leftovers) ::unlink(path.c_str());
   for (size_t i = 0; i < headers.size(); ++i) {
     const bool last = i + 1 == headers.size();

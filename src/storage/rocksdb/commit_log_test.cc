@@ -34,7 +34,7 @@ TEST(Crc32c, OfRuns) {
     const auto crc = *rc::gen::arbitrary<uint32_t>();
     RC_ASSERT(Crc32cOfRuns(bytes).run(crc, begin, size) == crc32c(crc, BytesView(bytes).substr(begin, size)));
   }));
-  // Lengths that need more than one byte and more than two bytes.
+  // These lengths take more than one byte, and more than two bytes.
   const Bytes bytes(1'000'003, 'x');
   const Crc32cOfRuns runs(bytes);
   for (const size_t size : {255, 256, 257, 65'535, 65'536, 70'001, 1'000'000})
@@ -683,8 +683,8 @@ TEST_F(CommitLogTest, ASegmentReleasedBeforeTheNextIsPublishedIsKept) {
   EXPECT_TRUE(opened.has_value()) << opened.error().message();
 }
 
-// Appends, faults, releases and crashes in random order: every acknowledged group is replayed, in order, and
-// no failed one.
+// Appends, faults, releases and crashes happen in random order. Every acknowledged group is replayed, in
+// order, and no failed group is.
 TEST(CommitLogProperty, OnlyAcknowledgedGroupsAreReplayed) {
   EXPECT_TRUE(rc::check([] {
     TemporaryDirectory directory, outside;

@@ -30,7 +30,8 @@ BlockBasedTableOptions common_options(const std::shared_ptr<::rocksdb::Cache>& c
   // Bounds memory by the cache, however large the store is.
   table.cache_index_and_filter_blocks = true;
   table.cache_index_and_filter_blocks_with_high_priority = true;
-  // Open files keep theirs, so that a read need not look them up: one filter for each file that it passes.
+  // Open files keep their filters and indexes. Otherwise a read would look up a filter in the cache for each
+  // file that it passes.
   table.metadata_cache_options.unpartitioned_pinning = ::rocksdb::PinningTier::kAll;
   return table;
 }
@@ -69,7 +70,8 @@ class TableFormat final : public ::rocksdb::TableFactory {
     const bool is_whole = fits_whole(data_bytes_(), cache_->GetCapacity());
     return (is_whole ? whole_ : partitioned_)->NewTableBuilder(options, file);
   }
-  // RocksDB writes its options to a file and compares what it reads back. It cannot create this object.
+  // RocksDB writes its options to a file, reads them back and compares them. It cannot create this object
+  // from the file.
   bool AreEquivalent(const ::rocksdb::ConfigOptions&, const ::rocksdb::Configurable*,
                      std::string*) const override {
     return true;

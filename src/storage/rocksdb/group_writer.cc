@@ -181,7 +181,7 @@ base::Status GroupWriter::finish_group(const base::Status& logged) {
   return {};
 }
 
-// The log may hold a group that the tables do not have. Only a restart shows whether it does.
+// The log may hold a group that the tables do not have. Only a restart shows whether the log holds it.
 base::Status GroupWriter::refuse_from_now_on(const base::Status& status) {
   ended_ = base::Error(base::ErrorCode::server, status.error().message()).with_hint("restart the server");
   spdlog::critical("writes are refused until a restart: {}", status.error().text());

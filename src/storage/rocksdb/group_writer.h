@@ -184,7 +184,7 @@ class GroupWriter {
   std::chrono::steady_clock::time_point next_resume_;
   std::atomic<bool> is_broken_{false};
   std::optional<base::Error> ended_;  // set when writes are refused for ever; the tables are not affected
-  bool is_refusing_ = false;          // the state that was last written to the server's log
+  bool is_refusing_ = false;          // the last message in the log file said that writes are refused
   base::Histogram sync_micros_;
   std::atomic<std::chrono::microseconds> sync_time_{};
 };

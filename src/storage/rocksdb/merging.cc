@@ -25,8 +25,8 @@ constexpr size_t no_merge_limit = std::numeric_limits<size_t>::max();
 thread_local std::optional<base::Error> refused_merge;
 thread_local size_t max_merged_bytes = no_merge_limit;
 
-// Decides whether this thread may merge so many bytes. They stay reserved while `reserved` exists, except for
-// small ones.
+// Decides whether this thread may merge `bytes`. The memory stays reserved while `reserved` exists, unless
+// the bytes are few.
 bool is_admitted(size_t bytes, base::MemoryReservation* reserved = nullptr) {
   constexpr int64_t nanos_per_byte = 5;
   if (bytes < row::min_streamed_bytes) return true;

@@ -94,8 +94,8 @@ TEST_F(LargeMerge, RespectsTheLimitOfItsThread) {
   EXPECT_EQ(get_large(), "4 MiB");
 }
 
-// The committer merges the fragments of records that are written often. It must not do so with large ones:
-// other writes would wait.
+// The committer merges the fragments of records that are written often. It must not merge those of large
+// records, because other writes would wait.
 TEST_F(LargeMerge, IsNotRepeatedByTheCommitter) {
   for (int i = 0; i < 500; ++i) {
     WriteSet writes;

@@ -24,7 +24,8 @@ uint64_t token_of(BytesView key, uint64_t otherwise) {
   return base::read_big_endian<uint64_t>(key.substr(table_id_size));
 }
 
-// An erased range of a table's records, as the bytes of their tokens, both inclusive.
+// A range of a table's records that was erased. `first` and `last` are its first and last token, as in the
+// keys of records: an unsigned number that sorts like the token.
 struct Erasure {
   uint32_t table = 0;
   uint64_t first = 0, last = UINT64_MAX;

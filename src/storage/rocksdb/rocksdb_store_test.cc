@@ -164,7 +164,7 @@ TEST(RowCachePurges, PointReadsEqualIterators) {
     options.durability = rocksdb::Durability::periodic;
     options.clock = &clock;
     options.automatic_compaction = false;
-    // In the smaller cache a few entries evict each other.
+    // In the smaller cache, a few entries are enough to evict each other.
     options.row_cache_bytes = *rc::gen::element<uint64_t>(256 * 600, 1 << 20);
     const auto store = *rocksdb::open_store(directory.path(), options);
     store->set_purge_policy(purge_policy());

@@ -72,7 +72,8 @@ void commits(benchmark::State& state, Durability durability) {
     writes.merge(key_of(random() % 1'000'000), row_of(++number));
     {
       std::unique_lock lock(mutex);
-      // Waits until half of them have finished, so that the benchmark does not add a wake-up per commit.
+      // Waits until half of the commits have finished, so that the benchmark does not add a wake-up per
+      // commit.
       if (pending == in_flight) changed.wait(lock, [&] { return pending <= in_flight / 2; });
       ++pending;
     }

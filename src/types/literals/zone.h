@@ -17,10 +17,10 @@ struct ZoneOffset {
   ZoneFailure failure = ZoneFailure::unknown;
 };
 
-// The offset of a zone at a local time (milliseconds since 1970 as if it were UTC). `name` is a region
-// (Europe/Paris), an abbreviation (CET, PST) or an English name (Pacific Standard Time). Standard and
-// daylight names mean the zone with its rules, as in Java: in July, PST is seven hours behind UTC. A local
-// time that occurs twice means the earlier one. A skipped local time uses the offset before the change.
+// Returns the offset of a zone at a local time (milliseconds since 1970 as if it were UTC). `name` is a region
+// (Europe/Paris), an abbreviation (CET, PST) or an English name (Pacific Standard Time). The name of standard
+// or daylight time stands for the zone with its rules, as in Java: PST in July is seven hours behind UTC. If a
+// local time occurs twice, the earlier instant is used. If it is skipped, the offset before the change is used.
 // Thread-safe.
 ZoneOffset zone_offset(std::string_view name, int64_t local_millis);
 

@@ -61,7 +61,7 @@ struct Capacity {
   std::string time;       // the column with the most new values
 };
 
-// Values per second of a column that grows with time; 0: it does not.
+// Returns the new values per second of a column; 0 if the column does not grow with time.
 double new_values(const TableFacts& facts, const schema::Column& column) {
   const ColumnFacts& known = facts.column(column);
   if (known.is_period && known.growth) return *known.growth;
@@ -169,7 +169,7 @@ class CapacityReview {
     const double skew = facts_.key_skew();
     if (!keys || skew <= 0) return 0;
     constexpr double most_ranks = 1000;
-    // If the key has a time, these are rates per second, otherwise numbers of rows that are kept.
+    // If the key has a time, these numbers are rows per second, otherwise rows that are kept.
     const bool timed = capacity_.per_second > 0;
     const double rows = timed ? growth() : rows_then();
     const double each = capacity_.values / *keys * (timed ? capacity_.per_second : 1);

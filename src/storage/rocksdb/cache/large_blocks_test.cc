@@ -165,7 +165,8 @@ TEST(LargeBlocks, ReadsWaitForACompactionOfALargeRecord) {
   EXPECT_TRUE(blocks.begin_read(large));
 }
 
-// A flush or compaction waits until statements have freed memory, which gets no other statement meanwhile.
+// A flush or compaction waits until statements have freed memory. Meanwhile, no other statement gets this
+// memory.
 TEST(LargeRecords, ReserveMemoryOnlyInTheBackground) {
   constexpr auto allowed = 8 << 20;
   base::set_memory_limits({.total_bytes = base::memory_in_use() + allowed});

@@ -85,7 +85,7 @@ RowCache::Observation RowCache::observe(BytesView key) const {
   return observed;
 }
 
-// Counters only grow, so if their sum is unchanged, both are unchanged.
+// The two counters only grow. So if their sum is unchanged, neither has changed.
 bool RowCache::is_unchanged(const Observation& observed) const {
   std::atomic_thread_fence(std::memory_order_acquire);
   return observed.is_cacheable &&

@@ -267,7 +267,7 @@ TEST_F(PurgedThenRead, ARowOfADeletedPartitionStaysDeleted) {
   commit(partition_key("p1"), deletion(20));
   EXPECT_EQ(visible(), 0);
   purge();
-  // This read caches that the partition has no record any more.
+  // After this read, the cache knows that the partition has no record any more.
   const std::vector<Bytes> keys = {partition_key("p1"), row_key("p1", "other")};
   std::vector<std::optional<Bytes>> values(keys.size());
   ASSERT_TRUE(store_->get_many(keys, values).has_value());

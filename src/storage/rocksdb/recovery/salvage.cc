@@ -67,8 +67,8 @@ TableFiles choose_files(const std::string& data, Salvaged& salvaged) {
     reader.add(*bytes);
   std::map<uint64_t, uint64_t> listed_sizes;
   for (const auto& [number, file] : reader.files()) listed_sizes[number] = file.size;
-  // A store of an older version has no record. There, a MANIFEST that lists exactly the existing files is
-  // complete.
+  // A store of an older version has no record. In such a store, a MANIFEST that lists exactly the existing
+  // files is complete.
   const bool lists_all = guard.entries().empty() && listed_sizes == there;
   const bool is_trusted = reader.is_whole() && (guard.manifest_is_intact() || lists_all);
   if (is_trusted) return reader.files();

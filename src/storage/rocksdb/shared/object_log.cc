@@ -128,7 +128,8 @@ base::Status ObjectLog::replay_log(OldLog& old, const std::optional<LogPosition>
   return {};
 }
 
-// The file names the old logs until they are removed. After a crash, the next owner removes them.
+// Creates the log file. It also names the old logs until they are removed: if this owner crashes first, the
+// next one removes them.
 base::Status ObjectLog::begin() {
   Bytes names = chain_.name();
   for (const OldLog& old : old_logs_) names += "\n" + old.name;

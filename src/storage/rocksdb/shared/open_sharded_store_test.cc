@@ -568,8 +568,8 @@ uint64_t resident_bytes() {
   return std::stoull(statm->substr(statm->find(' ') + 1)) * 4096;
 }
 
-// The design allows 2 MiB of memory for each shard. When all shards are opened at the same time, they take no
-// more.
+// The design allows 2 MiB of memory for each shard. The shards stay within this limit even when all of them
+// are opened at the same time.
 TEST_F(ShardedStores, AnIdleShardTakesLittleMemory) {
   constexpr uint32_t shards = 64;
   const auto server = make_server(shards + 1, 256 << 20);

@@ -125,7 +125,7 @@ class SpreadShards final : public ShardMap {
   Range shards_of(BytesView, BytesView) const override { return {{0, 1, 2}, false}; }
 };
 
-// One server that owns all shards. It is reopened like a takeover by another server, sometimes without a
+// One server owns all shards. The store is reopened as in a takeover by another server, sometimes without a
 // clean stop.
 class ShardedStoreHarness final : public Harness {
  public:

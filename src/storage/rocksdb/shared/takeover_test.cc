@@ -33,7 +33,7 @@ class ObjectLogs : public testing::Test {
   std::unique_ptr<LogOwner> open(BytesView position = {}, bool begins = true) {
     auto owner = std::make_unique<LogOwner>();
     owner->client = objects_.connect();
-    // There is no fence, so only the rules of the log protect it.
+    // There is no fence, so only the rules of the log protect the log.
     auto directory = ObjectDirectory::open({.store = owner->client.get(),
                                             .name = "shard",
                                             .patience = std::chrono::milliseconds(5'000),
@@ -258,7 +258,7 @@ class Takeover : public testing::Test {
   std::unique_ptr<Store> open(std::atomic<int>* lost = nullptr) {
     SharedStoreOptions options;
     options.name = "shard";
-    // Small, so that there are flushes and compactions all the time.
+    // These sizes are small, so that flushes and compactions happen all the time.
     options.store.write_buffer_bytes = 64 << 10;
     options.store.log_segment_bytes = 32 << 10;
     if (lost != nullptr) options.on_lost = [lost](const std::string&) { ++*lost; };

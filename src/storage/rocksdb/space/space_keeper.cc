@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// So many bytes may be written between two checks of the file system.
+// The number of bytes that may be written between two checks of the file system.
 constexpr uint64_t unseen_bytes = 64 << 20;
 constexpr milliseconds short_pause{100}, long_pause{1'000};
 // With fewer bytes to free, erased data is not freed.

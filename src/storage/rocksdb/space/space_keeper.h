@@ -62,8 +62,8 @@ class SpaceKeeper {
 
   // True if free space is scarce. Then commits must call admit().
   bool is_tight() const { return is_tight_.load(std::memory_order_relaxed); }
-  // Admits a write set of `bytes`, or returns an error with the missing space. Admitted bytes count until
-  // finish().
+  // Admits a write set of `bytes`, or returns an error that says how much space is missing. Admitted bytes stay
+  // reserved until finish().
   base::Status admit(Purpose purpose, uint64_t bytes);
   void finish(uint64_t bytes) { waiting_.fetch_sub(bytes, std::memory_order_relaxed); }
 
