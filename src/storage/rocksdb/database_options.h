@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rocksdb/cache.h>
+#include <rocksdb/db.h>
 #include <rocksdb/options.h>
 
 #include <cstdint>
@@ -29,6 +30,10 @@ inline constexpr uint64_t memory_table_bytes(uint64_t write_buffer_bytes) {
 // `data_bytes` returns the size of all files. It is called on RocksDB's threads.
 ::rocksdb::Options database_options(const Options& options, const std::shared_ptr<::rocksdb::Cache>& cache,
                                     std::function<uint64_t()> data_bytes);
+
+// True if flushes have left so many files that a compaction of them is due. Each read must look through all of
+// them. Thread-safe.
+bool has_many_unsorted_files(::rocksdb::DB& database);
 
 // True if the filters and indexes of `data_bytes` of data fit into the cache. Exposed for tests.
 bool fits_whole(uint64_t data_bytes, uint64_t cache_bytes);

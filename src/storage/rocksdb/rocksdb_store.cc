@@ -31,6 +31,7 @@
 #include "storage/rocksdb/directory.h"
 #include "storage/rocksdb/group_writer.h"
 #include "storage/rocksdb/merging.h"
+#include "storage/rocksdb/pacing/compaction_pacer.h"
 #include "storage/rocksdb/partition_samples.h"
 #include "storage/rocksdb/partition_sizes.h"
 #include "storage/rocksdb/reading.h"
@@ -255,6 +256,12 @@ base::Status RocksStore::open_tables() {
   database.compaction_filter_factory = make_purging_filter(purge_);
   database.listeners = {listener_};
   if (server() != nullptr) database.write_buffer_manager = server()->memory;
+  // On shared storage a compaction waits for the network most of the time.
+  if (options_.shared == nullptr)
+    database.rate_limiter = std::make_shared<CompactionPacer>([context = purge_] {
+      ::rocksdb::DB* const open = context->database();
+      return open == nullptr || has_many_unsorted_files(*open);
+    });
   database.table_properties_collector_factories.push_back(make_partition_sizes(partition_watch_));
   database.table_properties_collector_factories.push_back(make_partition_samples());
   ::rocksdb::DB* opened = nullptr;
