@@ -139,14 +139,18 @@ struct PartitionRecord {
   Fragment fragment;
   Deletion deletion;
   bool has_range_deletions = false;
+  bool is_loaded = false;  // false: everything else is empty
 
   void reset() {
+    if (!is_loaded) return;
+    is_loaded = false;
     bytes.clear();
     fragment = {};
     deletion = {};
     has_range_deletions = false;
   }
   bool load(BytesView value, const ReadPlan& plan) {
+    is_loaded = true;
     bytes.assign(value);
     if (!decode_selected(bytes, plan, true, fragment)) return false;
     deletion = fragment.deletion;

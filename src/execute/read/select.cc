@@ -319,9 +319,15 @@ class Selecting {
       SIBYL_TRY(groups_->start(reader_->partition_key(), clustering, inputs_.values()));
     }
     --remaining_in_partition_;
-    last_partition_.assign(reader_->partition_key());
-    last_clustering_ = clustering ? std::optional<Bytes>(*clustering) : std::nullopt;
+    if (is_paged_) note_position(clustering);
     return groups_->add(inputs_.values());
+  }
+
+  void note_position(std::optional<BytesView> clustering) {
+    last_partition_.assign(reader_->partition_key());
+    if (!clustering) return last_clustering_.reset();
+    if (!last_clustering_) last_clustering_.emplace();
+    last_clustering_->assign(*clustering);
   }
 
   // Writes the group that has just ended, and ends the page if it is full.
