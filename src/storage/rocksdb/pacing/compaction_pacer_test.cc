@@ -47,17 +47,20 @@ class OneProcessor {
   std::thread other_;
 };
 
-void run_until_waited() {
+// Long enough for a pause of more than 30 ms.
+void run_and_wait() {
   const auto start = times_of_this_thread();
   ASSERT_TRUE(start.has_value());
-  while (times_of_this_thread()->waited - start->waited < 5ms) continue;
+  ThreadTimes now;
+  do now = *times_of_this_thread();
+  while (now.waited - start->waited < 5ms || now.ran - start->ran < 4ms);
 }
 
 // Time that is spent in a request and not in running or waiting for a processor.
 std::chrono::nanoseconds time_asleep(CompactionPacer& pacer, ::rocksdb::Env::IOPriority priority) {
   const OneProcessor busy;
   pacer.Request(1, ::rocksdb::Env::IO_LOW, nullptr, OpType::kWrite);
-  run_until_waited();
+  run_and_wait();
   const auto began = std::chrono::steady_clock::now();
   const auto before = times_of_this_thread();
   pacer.Request(1, priority, nullptr, OpType::kWrite);
