@@ -7,8 +7,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <string>
 
 #include "storage/rocksdb/cache/counting_cache.h"
 #include "storage/rocksdb/memory_table/tree_table.h"
@@ -30,9 +28,6 @@ BlockBasedTableOptions common_options(const std::shared_ptr<::rocksdb::Cache>& c
   // Bounds memory by the cache, however large the store is.
   table.cache_index_and_filter_blocks = true;
   table.cache_index_and_filter_blocks_with_high_priority = true;
-  // Open files keep their filters and indexes. Otherwise a read would look up a filter in the cache for each
-  // file that it passes.
-  table.metadata_cache_options.unpartitioned_pinning = ::rocksdb::PinningTier::kAll;
   return table;
 }
 
@@ -89,8 +84,6 @@ class TableFormat final : public ::rocksdb::TableFactory {
   const std::unique_ptr<::rocksdb::TableFactory> whole_, partitioned_;
 };
 
-constexpr int unsorted_files_per_compaction = 8;
-
 // Returns a quarter of the process's limit. The rest is for clients, the log and files that are being
 // written.
 int max_open_files() {
@@ -107,12 +100,6 @@ int max_open_files() {
 bool fits_whole(uint64_t data_bytes, uint64_t cache_bytes) {
   constexpr uint64_t percent = 3, share = 4;
   return data_bytes / 100 * percent <= cache_bytes / share;
-}
-
-bool has_many_unsorted_files(::rocksdb::DB& database) {
-  static const std::string property = ::rocksdb::DB::Properties::kNumFilesAtLevelPrefix + "0";
-  std::string files;
-  return !database.GetProperty(property, &files) || std::atoi(files.c_str()) >= unsorted_files_per_compaction;
 }
 
 ::rocksdb::Options database_options(const Options& options, const std::shared_ptr<::rocksdb::Cache>& cache,
@@ -139,9 +126,9 @@ bool has_many_unsorted_files(::rocksdb::DB& database) {
 
   database.compaction_style = ::rocksdb::kCompactionStyleLevel;
   database.level_compaction_dynamic_level_bytes = true;
-  // Several flushed files are merged at once into a level of their size, which takes a third less CPU for
+  // Eight flushed files are merged at once into a level of their size, which takes a third less CPU for
   // compactions than four. Filters let reads skip most of the waiting files.
-  database.level0_file_num_compaction_trigger = unsorted_files_per_compaction;
+  database.level0_file_num_compaction_trigger = 8;
   database.level0_slowdown_writes_trigger = 32;
   database.level0_stop_writes_trigger = 48;
   database.max_bytes_for_level_base = options.write_buffer_bytes * 8;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <rocksdb/cache.h>
-#include <rocksdb/db.h>
 #include <rocksdb/options.h>
 
 #include <cstdint>
@@ -22,18 +21,13 @@ inline constexpr uint64_t memory_table_bytes(uint64_t write_buffer_bytes) {
 
 // Returns all options, except options that belong to one open store: its files, purger and listeners.
 //
-// New files have whole filters and indexes while those of all files fit a quarter of the block cache. Open files
-// keep them there, so a point read looks up only a data block in the cache. Otherwise they are partitioned into
-// blocks of 4 KiB, so that the cache holds those in use. Every file describes its own layout, so a store may
-// have both.
+// New files have whole filters and indexes while those of all files fit a quarter of the block cache, because
+// then a point read needs fewer look-ups in the cache. Otherwise they are partitioned into blocks of 4 KiB, so
+// that the cache holds those in use. Every file describes its own layout, so a store may have both.
 //
 // `data_bytes` returns the size of all files. It is called on RocksDB's threads.
 ::rocksdb::Options database_options(const Options& options, const std::shared_ptr<::rocksdb::Cache>& cache,
                                     std::function<uint64_t()> data_bytes);
-
-// True if flushes have left so many files that a compaction of them is due. Each read must look through all of
-// them. Thread-safe.
-bool has_many_unsorted_files(::rocksdb::DB& database);
 
 // True if the filters and indexes of `data_bytes` of data fit into the cache. Exposed for tests.
 bool fits_whole(uint64_t data_bytes, uint64_t cache_bytes);

@@ -52,27 +52,5 @@ TEST(DatabaseOptions, ChooseTheLayoutOfEachFile) {
   EXPECT_TRUE(database->Get({}, "whole1000", &value).IsNotFound());
 }
 
-TEST(DatabaseOptions, OpenFilesKeepWholeFiltersAndIndexes) {
-  const base::TemporaryDirectory directory;
-  Options options;
-  options.automatic_compaction = false;
-  const auto cache = ::rocksdb::NewLRUCache(64 << 20, 0);
-  ::rocksdb::DB* opened = nullptr;
-  ASSERT_TRUE(
-      ::rocksdb::DB::Open(database_options(options, cache, [] { return 0; }), directory.path(), &opened)
-          .ok());
-  const std::unique_ptr<::rocksdb::DB> database(opened);
-  constexpr int keys = 20'000;
-  for (int i = 0; i < keys; ++i)
-    ASSERT_TRUE(database->Put({}, "a key of a row " + std::to_string(i), std::string(100, 'v')).ok());
-  ASSERT_TRUE(database->Flush({}).ok());
-  std::string value;
-  ASSERT_TRUE(database->Get({}, "a key of a row 1", &value).ok());
-  constexpr size_t filter_bits = 10;
-  EXPECT_GE(cache->GetPinnedUsage(), keys * filter_bits / 8);
-  cache->EraseUnRefEntries();
-  EXPECT_GE(cache->GetPinnedUsage(), keys * filter_bits / 8);
-}
-
 }  // namespace
 }  // namespace sibyl::storage::rocksdb

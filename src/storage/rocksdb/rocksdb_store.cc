@@ -33,7 +33,6 @@
 #include "storage/rocksdb/directory.h"
 #include "storage/rocksdb/group_writer.h"
 #include "storage/rocksdb/merging.h"
-#include "storage/rocksdb/pacing/compaction_pacer.h"
 #include "storage/rocksdb/partition_samples.h"
 #include "storage/rocksdb/partition_sizes.h"
 #include "storage/rocksdb/reading.h"
@@ -264,12 +263,6 @@ base::Status RocksStore::open_tables() {
   database.compaction_filter_factory = make_purging_filter(purge_);
   database.listeners = {listener_};
   if (server() != nullptr) database.write_buffer_manager = server()->memory;
-  // On shared storage a compaction waits for the network most of the time.
-  if (options_.shared == nullptr)
-    database.rate_limiter = std::make_shared<CompactionPacer>([context = purge_] {
-      ::rocksdb::DB* const open = context->database();
-      return open == nullptr || has_many_unsorted_files(*open);
-    });
   database.table_properties_collector_factories.push_back(make_partition_sizes(partition_watch_));
   database.table_properties_collector_factories.push_back(make_partition_samples());
   database.table_properties_collector_factories.push_back(make_record_reservations(*large_blocks_of(cache_)));
@@ -292,8 +285,7 @@ void RocksStore::make_caches() {
   constexpr uint64_t large_cache = 1 << 30;
   // With more shards, small shards would evict blocks that are in use.
   const int shard_bits = options_.block_cache_bytes < large_cache ? 3 : 5;
-  cache_ = make_block_cache(options_.block_cache_bytes, shard_bits,
-                            options_.shared != nullptr ? BlockSource::remote : BlockSource::local_files);
+  cache_ = make_block_cache(options_.block_cache_bytes, shard_bits);
   if (options_.row_cache_bytes > 0)
     own_row_cache_ = std::make_unique<RowCache>(options_.row_cache_bytes, partition_records_);
   row_cache_ = own_row_cache_.get();

@@ -19,39 +19,17 @@ CountingCache::Handle* CountingCache::counted(Handle* found) {
   return found;
 }
 
-// Filters and indexes have a high priority. RocksDB also inserts entries without a value, which only reserve memory.
-std::optional<::rocksdb::Status> CountingCache::refuse(const Slice& key, void* value, size_t charge,
-                                                       DeleterFn deleter, Handle** handle,
-                                                       Priority priority) {
-  if (!admission_ || value == nullptr || priority == Priority::HIGH || admission_->admit(key))
-    return std::nullopt;
-  if (handle == nullptr) {
-    if (deleter != nullptr) deleter(key, value);
-    return Status::OK();
-  }
-  *handle = UncachedBlock::create(key, value, charge, deleter);
-  return *handle != nullptr ? std::optional(Status::OK()) : std::nullopt;
-}
-
-void CountingCache::WaitAll(std::vector<Handle*>& handles) {
-  std::vector<Handle*> cached;
-  for (Handle* const handle : handles)
-    if (UncachedBlock::of(handle) == nullptr) cached.push_back(handle);
-  cache_->WaitAll(cached);
-}
-
 uint64_t CountingCache::sum(std::atomic<uint64_t> Counters::* counter) const {
   uint64_t sum = 0;
   for (const Counters& counters : counters_) sum += (counters.*counter).load(std::memory_order_relaxed);
   return sum;
 }
 
-std::shared_ptr<CountingCache> make_block_cache(uint64_t capacity_bytes, int shard_bits, BlockSource source) {
+std::shared_ptr<CountingCache> make_block_cache(uint64_t capacity_bytes, int shard_bits) {
   constexpr double high_priority_share = 0.5;
   return std::make_shared<CountingCache>(
       ::rocksdb::NewLRUCache(capacity_bytes, shard_bits, false, high_priority_share),
-      std::make_shared<LargeBlocks>(capacity_bytes >> shard_bits),
-      source == BlockSource::local_files ? std::make_unique<BlockAdmission>(capacity_bytes) : nullptr);
+      std::make_shared<LargeBlocks>(capacity_bytes >> shard_bits));
 }
 
 std::shared_ptr<LargeBlocks> large_blocks_of(const std::shared_ptr<::rocksdb::Cache>& cache) {

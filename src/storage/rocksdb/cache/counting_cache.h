@@ -1,4 +1,4 @@
-// A block cache that counts hits and misses, and that refuses blocks which BlockAdmission does not admit.
+// A block cache that counts hits and misses.
 //
 // RocksDB's own statistics count them too, but with statistics RocksDB also reads the clock twice for each merge and counts
 // dozens of other events: 5% of a slice.
@@ -11,24 +11,19 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
-
-#include "storage/rocksdb/cache/block_admission.h"
 
 namespace sibyl::storage::rocksdb {
 
 class LargeBlocks;
 
-// Forwards everything else to the wrapped cache. Thread-safe.
+// Forwards everything to the wrapped cache. Thread-safe.
 class CountingCache final : public ::rocksdb::Cache {
  public:
-  // Without `admission`, all blocks are admitted.
   explicit CountingCache(std::shared_ptr<::rocksdb::Cache> cache,
-                         std::shared_ptr<::rocksdb::MemoryAllocator> blocks = nullptr,
-                         std::unique_ptr<BlockAdmission> admission = nullptr)
-      : Cache(std::move(blocks)), cache_(std::move(cache)), admission_(std::move(admission)) {}
+                         std::shared_ptr<::rocksdb::MemoryAllocator> blocks = nullptr)
+      : Cache(std::move(blocks)), cache_(std::move(cache)) {}
 
   uint64_t hits() const { return sum(&Counters::hits); }
   uint64_t misses() const { return sum(&Counters::misses); }
@@ -39,12 +34,10 @@ class CountingCache final : public ::rocksdb::Cache {
   const char* Name() const override { return cache_->Name(); }
   Status Insert(const Slice& key, void* value, size_t charge, DeleterFn deleter, Handle** handle,
                 Priority priority) override {
-    if (const auto status = refuse(key, value, charge, deleter, handle, priority)) return *status;
     return cache_->Insert(key, value, charge, deleter, handle, priority);
   }
   Status Insert(const Slice& key, void* value, const CacheItemHelper* helper, size_t charge, Handle** handle,
                 Priority priority) override {
-    if (const auto status = refuse(key, value, charge, helper->del_cb, handle, priority)) return *status;
     return cache_->Insert(key, value, helper, charge, handle, priority);
   }
   Handle* Lookup(const Slice& key, ::rocksdb::Statistics* statistics) override {
@@ -54,31 +47,15 @@ class CountingCache final : public ::rocksdb::Cache {
                  Priority priority, bool wait, ::rocksdb::Statistics* statistics) override {
     return counted(cache_->Lookup(key, helper, create, priority, wait, statistics));
   }
-  bool Ref(Handle* handle) override {
-    UncachedBlock* const block = UncachedBlock::of(handle);
-    if (block == nullptr) return cache_->Ref(handle);
-    block->add_reference();
-    return true;
-  }
-  bool Release(Handle* handle, bool erase_if_last) override {
-    UncachedBlock* const block = UncachedBlock::of(handle);
-    return block != nullptr ? block->release() : cache_->Release(handle, erase_if_last);
-  }
+  bool Ref(Handle* handle) override { return cache_->Ref(handle); }
+  bool Release(Handle* handle, bool erase_if_last) override { return cache_->Release(handle, erase_if_last); }
   bool Release(Handle* handle, bool useful, bool erase_if_last) override {
-    UncachedBlock* const block = UncachedBlock::of(handle);
-    return block != nullptr ? block->release() : cache_->Release(handle, useful, erase_if_last);
+    return cache_->Release(handle, useful, erase_if_last);
   }
-  bool IsReady(Handle* handle) override {
-    return UncachedBlock::of(handle) != nullptr || cache_->IsReady(handle);
-  }
-  void Wait(Handle* handle) override {
-    if (UncachedBlock::of(handle) == nullptr) cache_->Wait(handle);
-  }
-  void WaitAll(std::vector<Handle*>& handles) override;
-  void* Value(Handle* handle) override {
-    const UncachedBlock* const block = UncachedBlock::of(handle);
-    return block != nullptr ? block->value() : cache_->Value(handle);
-  }
+  bool IsReady(Handle* handle) override { return cache_->IsReady(handle); }
+  void Wait(Handle* handle) override { cache_->Wait(handle); }
+  void WaitAll(std::vector<Handle*>& handles) override { cache_->WaitAll(handles); }
+  void* Value(Handle* handle) override { return cache_->Value(handle); }
   void Erase(const Slice& key) override { cache_->Erase(key); }
   uint64_t NewId() override { return cache_->NewId(); }
   void SetCapacity(size_t capacity) override { cache_->SetCapacity(capacity); }
@@ -86,21 +63,12 @@ class CountingCache final : public ::rocksdb::Cache {
   bool HasStrictCapacityLimit() const override { return cache_->HasStrictCapacityLimit(); }
   size_t GetCapacity() const override { return cache_->GetCapacity(); }
   size_t GetUsage() const override { return cache_->GetUsage(); }
-  size_t GetUsage(Handle* handle) const override {
-    const UncachedBlock* const block = UncachedBlock::of(handle);
-    return block != nullptr ? block->charge() : cache_->GetUsage(handle);
-  }
+  size_t GetUsage(Handle* handle) const override { return cache_->GetUsage(handle); }
   size_t GetOccupancyCount() const override { return cache_->GetOccupancyCount(); }
   size_t GetTableAddressCount() const override { return cache_->GetTableAddressCount(); }
   size_t GetPinnedUsage() const override { return cache_->GetPinnedUsage(); }
-  size_t GetCharge(Handle* handle) const override {
-    const UncachedBlock* const block = UncachedBlock::of(handle);
-    return block != nullptr ? block->charge() : cache_->GetCharge(handle);
-  }
-  DeleterFn GetDeleter(Handle* handle) const override {
-    const UncachedBlock* const block = UncachedBlock::of(handle);
-    return block != nullptr ? block->deleter() : cache_->GetDeleter(handle);
-  }
+  size_t GetCharge(Handle* handle) const override { return cache_->GetCharge(handle); }
+  DeleterFn GetDeleter(Handle* handle) const override { return cache_->GetDeleter(handle); }
   void DisownData() override { cache_->DisownData(); }
   void ApplyToAllEntries(const std::function<void(const Slice&, void*, size_t, DeleterFn)>& callback,
                          const ApplyToAllEntriesOptions& options) override {
@@ -116,24 +84,14 @@ class CountingCache final : public ::rocksdb::Cache {
   };
 
   Handle* counted(Handle* found);
-  // Returns nullopt if the block belongs into the cache. Otherwise it is outside, and deleted if no handle is wanted.
-  std::optional<Status> refuse(const Slice& key, void* value, size_t charge, DeleterFn deleter,
-                               Handle** handle, Priority priority);
   uint64_t sum(std::atomic<uint64_t> Counters::* counter) const;
 
   const std::shared_ptr<::rocksdb::Cache> cache_;
-  const std::unique_ptr<BlockAdmission> admission_;  // nullptr: everything is admitted
   std::array<Counters, 16> counters_;
 };
 
-// Where the files are that a cache holds blocks of.
-enum class BlockSource : uint8_t {
-  local_files,  // the operating system caches them, so BlockAdmission decides
-  remote,       // every read of a block is expensive, so all are admitted
-};
-
 // A cache with `1 << shard_bits` shards, and with LargeBlocks for blocks that do not fit one of them.
-std::shared_ptr<CountingCache> make_block_cache(uint64_t capacity_bytes, int shard_bits, BlockSource source);
+std::shared_ptr<CountingCache> make_block_cache(uint64_t capacity_bytes, int shard_bits);
 // Returns those of a cache, which they keep alive. nullptr: it was made in another way.
 std::shared_ptr<LargeBlocks> large_blocks_of(const std::shared_ptr<::rocksdb::Cache>& cache);
 

@@ -187,8 +187,7 @@ class Shards final : public ShardedStore {
 
 void Shards::make_resources() {
   constexpr int shard_bits = 3;
-  resources_.block_cache =
-      make_block_cache(options_.store.block_cache_bytes, shard_bits, BlockSource::remote);
+  resources_.block_cache = make_block_cache(options_.store.block_cache_bytes, shard_bits);
   resources_.memory = std::make_shared<::rocksdb::WriteBufferManager>(options_.memory_tables_bytes);
   if (options_.store.row_cache_bytes > 0)
     resources_.row_cache =
