@@ -166,9 +166,9 @@ def test_unused_results_of_properties_are_found(tmp_path):
 
 def test_missing_standard_headers_are_found(tmp_path):
     copy_tree(tmp_path)
-    (tmp_path / "src/base/bad.h").write_text("#pragma once\n// std::map in a comment\nstd::vector<int> list;\n")
-    (tmp_path / "src/base/good.h").write_text('#pragma once\n#include "base/result.h"\nstd::string text;\n')
-    assert problems(tmp_path) == ["src/base/bad.h: uses <vector> and does not include it"]
+    (tmp_path / "src/row/bad.h").write_text("#pragma once\n// std::map in a comment\nstd::vector<int> list;\n")
+    (tmp_path / "src/row/good.h").write_text('#pragma once\n#include "base/result.h"\nstd::string text;\n')
+    assert problems(tmp_path) == ["src/row/bad.h: uses <vector> and does not include it"]
 
 
 def test_colliding_names_of_a_folder_are_found(tmp_path):
