@@ -215,9 +215,11 @@ void expect_resumes_beside(const std::function<void(Store&)>& work) {
     SIBYL_CHECK(answer.wait_for(std::chrono::seconds(30)) == std::future_status::ready);
     return answer.get();
   };
+  std::mutex mutex;  // several threads of RocksDB fail at the same time, also while the last others end
   std::vector<std::thread> others;
+  bool has_ended = false;
   files->before_failure([&] {
-    others.emplace_back([&] { work(*store); });
+    if (const std::lock_guard lock(mutex); !has_ended) others.emplace_back([&] { work(*store); });
     std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the request must come while a flush runs
   });
   for (int round = 0; round < 6; ++round) {
@@ -226,8 +228,12 @@ void expect_resumes_beside(const std::function<void(Store&)>& work) {
     files->fail(false);
     EXPECT_TRUE(eventually([&] { return commit(round); })) << round;
   }
-  for (std::thread& other : others) other.join();
+  {
+    const std::lock_guard lock(mutex);
+    has_ended = true;
+  }
   EXPECT_FALSE(others.empty());
+  for (std::thread& other : others) other.join();
 }
 
 TEST(RocksdbStore, ResumesWhileAnotherThreadFlushes) {
