@@ -28,7 +28,7 @@ struct MemoryLimits {
 // Thread-safe. Running statements see new limits at their next check.
 void set_memory_limits(const MemoryLimits& limits);
 MemoryLimits memory_limits();
-// Bytes in use, counted as in point 1. Thread-safe.
+// The total of point 1 at the top of this file, in bytes. Thread-safe.
 int64_t memory_in_use();
 
 // --- For allocators.

@@ -52,7 +52,7 @@ struct ErrorDetails {
   std::optional<Position> position;  // position in the statement, if known
   std::string keyspace, table;       // already_exists: the existing object; `table` is empty for a keyspace
   std::string statement_id;          // unprepared: the id the client sent
-  std::string function;  // function_failure: its name, keyspace above, and the types it was called with
+  std::string function;  // function_failure: its name; `keyspace` and `argument_types` complete its signature
   std::vector<std::string> argument_types;
   // For unavailable, timeouts and failures: the requested consistency (the protocol's number), and how many
   // responses were required, were received (or could have been), and were failures.

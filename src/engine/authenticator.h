@@ -21,7 +21,7 @@ class Authenticator {
   virtual base::Result<const auth::Login*> log_in(std::string_view role, std::string_view password) = 0;
   // For a verified certificate: logs in the role that its identity is mapped to. Fast.
   virtual base::Result<const auth::Login*> log_in_by_identity(std::string_view identity) = 0;
-  // For a client that has logged in at another server of the cluster, in this role. Fast.
+  // Returns the login of a role whose client has logged in at another server of the cluster. Fast.
   virtual base::Result<const auth::Login*> login_of(std::string_view role) = 0;
 };
 

@@ -20,8 +20,8 @@ constexpr std::chrono::seconds renewal_interval{1};
 // How far a reservation is ahead of the clock. If it cannot be renewed for longer than this, timestamps stop
 // following the clock.
 constexpr int64_t reserved_micros = 10'000'000;
-// When timestamps do not follow the clock, each one is the previous one plus one. Fewer than a million write
-// sets are committed between two renewals.
+// How far timestamps may pass the limit before the next renewal. Beyond the limit, each timestamp is the
+// previous one plus one, and fewer than a million write sets are committed between two renewals.
 constexpr int64_t spare_micros = 1'000'000;
 // A larger distance to the previous owner's clock is reported.
 constexpr int64_t tolerated_skew_micros = 30'000'000;

@@ -49,7 +49,7 @@ struct StatementAnswer {
     failed = 1,          // failed with the statement's error, which follows
     moved = 2,           // nothing was executed: the receiver does not own a shard at its epoch
     other_schema = 3,    // nothing was executed: the receiver has another schema
-    result_unknown = 4,  // rows were read, but may be stale; if the statement writes, it has written
+    result_unknown = 4,  // a write was executed, but the receiver may have lost the shard meanwhile
   };
   Outcome outcome = Outcome::done;
   base::Bytes schema_version;  // for other_schema, the version of the receiver's schema

@@ -91,7 +91,7 @@ Setting known_class(const char* name, Access access, Parse parse, std::string he
   return setting;
 }
 
-// A text that must not be empty, under a name that Cassandra does not have.
+// A text setting that must not be empty, and that cassandra.yaml does not have.
 template <typename Access>
 Setting name(const char* name, const char* section, Access access, std::string help) {
   Setting setting = text(name, section, access, std::move(help));

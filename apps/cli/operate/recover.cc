@@ -58,7 +58,8 @@ void add_recover_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "recover", "Save the intact data of a damaged data directory into a new one, and report what is lost");
   add_data_option(*command, arguments->data, "The damaged data directory, which is not changed");
-  command->add_option("--to", arguments->to, "The new data directory (the name of --data with .recovered)");
+  command->add_option("--to", arguments->to,
+                      "The new data directory (default: the name of --data plus .recovered)");
   command->footer(
       "Exit status: 0 everything was intact, 1 failed, 2 wrong usage or nothing to recover, 3 something is "
       "lost or not certain.");

@@ -68,7 +68,7 @@ struct Started {
   std::mutex mutex;  // guards the two members below
   std::string lost;
   std::vector<std::string> clients;  // names of its connections to the storage
-  // Destroyed first: until then, it connects to the storage and reports events.
+  // Declared last, so that it is destroyed first: its callbacks use the members above.
   std::unique_ptr<ClusterServer> server;
 
   bool is_lost() {

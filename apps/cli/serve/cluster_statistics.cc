@@ -115,7 +115,8 @@ class ClusterStatistics final : public UsageRecords {
     SIBYL_TRY(done_or_error(found.reply));
     const auto run = found.attributes.find("run");
     if (run == found.attributes.end() || run->second != run_)
-      return base::fail(base::ErrorCode::server, "a later run of this server keeps them");
+      return base::fail(base::ErrorCode::server,
+                        "a newer process of this server has taken over its statistics");
     const auto write = found.attributes.find("write");
     last_write_ = write == found.attributes.end() ? 0 : std::strtoull(write->second.c_str(), nullptr, 10);
     return {};

@@ -79,7 +79,7 @@ void take_observed(const ObservedShape& observed, std::optional<double> seconds,
   facts.origin = Origin::measured;
   facts.rate = observed.calls / observed_time(seconds.value_or(observed.since_first));
   facts.observed = observed;
-  // For writes, only the maximum per call is known.
+  // Writes that do not read first have no total, only the maximum per call.
   if (observed.calls > 0 && (!facts.is_write() || observed.partitions_read > 0))
     facts.partitions = observed.partitions_read / observed.calls;
 }

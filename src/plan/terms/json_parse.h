@@ -19,7 +19,7 @@ namespace sibyl::plan {
 struct JsonNode {
   enum class Kind { null, boolean, integer, floating, string, array, object };
   Kind kind = Kind::null;
-  std::string text;  // for numbers and strings; "true" or "false"
+  std::string text;  // numbers and strings: their text; booleans: "true" or "false"
   std::vector<JsonNode> elements;
   std::vector<std::pair<std::string, JsonNode>> members;
 };

@@ -9,9 +9,9 @@
 
 namespace sibyl::plan {
 
-// Resolves a written type in a statement on `keyspace`, which has the user types it may name. Refuses, with
-// Cassandra's texts, types that no column or field may have: unfrozen collections inside collections,
-// counters inside anything, durations as keys...
+// Resolves a type that a statement names. User types are looked up in `keyspace`. Fails with Cassandra's
+// errors for types that no column or field may have: unfrozen collections inside collections, counters inside
+// anything, durations as keys...
 base::Result<types::TypePtr> resolve_type(const cql::RawType& raw, const schema::Keyspace& keyspace);
 
 // True if it is written as Cassandra's ReversedType class: a clustering column of it is in descending order.

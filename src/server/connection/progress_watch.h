@@ -10,8 +10,8 @@
 
 namespace sibyl::server {
 
-// The bytes that a client must send of an incomplete message within Limits::unsent_timeout. While memory is
-// scarce, it must also read as many bytes of its results in that time.
+// A client must send at least this many bytes of an incomplete message within Limits::unsent_timeout. While
+// memory is scarce, it must also read this many bytes of its results within the timeout.
 inline constexpr size_t min_progress_bytes = 64u << 10;
 
 class ProgressWatch {
