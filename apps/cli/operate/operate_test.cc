@@ -130,9 +130,9 @@ TEST_F(OperateTest, CommandsFindAServerByItsAddress) {
   const Outcome malformed = sibyl({"flush", "--host", "127.0.0.1:x"});
   EXPECT_EQ(malformed.status, 2);
   EXPECT_THAT(malformed.errors, HasSubstr("'127.0.0.1:x' is not an address"));
-  const Outcome nobody = sibyl({"flush", "--host", "127.0.0.1:1"});
-  EXPECT_EQ(nobody.status, 2);
-  EXPECT_THAT(nobody.errors, HasSubstr("cannot connect to 127.0.0.1:1"));
+  const Outcome unreachable = sibyl({"flush", "--host", "127.0.0.1:1"});
+  EXPECT_EQ(unreachable.status, 2);
+  EXPECT_THAT(unreachable.errors, HasSubstr("cannot connect to 127.0.0.1:1"));
 }
 
 // A server of the same machine may use a directory that has the name of a remote server's directory.

@@ -22,7 +22,7 @@ using boost::system::error_code;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Answers with the path. "/hold" is answered when its client has gone.
+// Answers with the path. "/hold" is answered once its client has disconnected.
 class Paths final : public HttpHandler {
  public:
   ~Paths() override {

@@ -22,7 +22,7 @@ namespace {
 
 using base::BytesView;
 
-// What a segment contains beyond a broken group.
+// Describes what a segment contains after a broken group.
 struct Beyond {
   bool has_groups = false;         // true: this segment has complete groups
   bool was_broken_synced = false;  // true: a later group shows that the broken group had been synced
